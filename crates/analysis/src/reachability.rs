@@ -174,7 +174,7 @@ fn multicasts(algorithm: &dyn Algorithm, budget: &mut u64) -> Result<Vec<Sendabl
     let count = 1u64.checked_shl(nodes - 1).filter(|_| nodes <= 63).and_then(|sets| sets.checked_mul(u64::from(nodes)));
     let Some(count) = count.filter(|&count| count <= all) else {
         return Err(format!(
-            "there are more sets of destinations than steps: it takes more than {nodes} x 2^{}",
+            "it takes a step for each of the {nodes} x 2^{} sets of destinations, and more for their worms",
             nodes - 1
         ));
     };

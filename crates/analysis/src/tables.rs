@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wormcast_network::{Network, NodeId, RouterId};
-use wormcast_routing::{Fault, ForwardingTables, Resource, RoutingRelation, TablesReport};
+use wormcast_routing::{ForwardingTables, Resource, RoutingRelation, TablesReport};
 
 use crate::report::{CycleResource, both};
 
@@ -75,7 +75,7 @@ impl TablesFound {
             destination: lost.destination.raw(),
             names: both([lost.source, lost.destination].map(node_name)),
             address: lost.address,
-            reason: reason(network, lost.fault),
+            reason: lost.fault.reason(network),
         });
         let loops = report.loops.iter().map(|ring| LoopText {
             destination: ring.destination.raw(),
@@ -109,19 +109,4 @@ impl TablesFound {
 /// A router as messages call it: its name, or its number.
 pub fn router_text(network: &Network, router: RouterId) -> String {
     network.router_name(router).map_or_else(|| format!("router {router}"), |name| format!("`{name}`"))
-}
-
-fn reason(network: &Network, fault: Fault) -> String {
-    match fault {
-        Fault::Missing(at) => format!("{} has no entry", router_text(network, at)),
-        Fault::Loop(at) => format!("runs in a loop through {}", router_text(network, at)),
-        Fault::Nowhere(at, port) => {
-            format!("{} sends it to port {port}, where nothing is attached", router_text(network, at))
-        }
-        Fault::Wrong(node) => {
-            let name = network.node_name(node).map_or_else(|| node.to_string(), |name| format!("`{name}`"));
-            format!("comes to node {name} instead")
-        }
-        Fault::Own(at) => format!("{} takes it for its own", router_text(network, at)),
-    }
 }

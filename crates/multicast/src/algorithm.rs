@@ -282,7 +282,7 @@ pub enum AlgorithmError {
     /// There are no such forwarding tables, or they do not deliver.
     #[error("{problem}")]
     Tables {
-        /// What says which tables.
+        /// The option that names them.
         option: AlgorithmOption,
         /// What is wrong with them.
         problem: String,

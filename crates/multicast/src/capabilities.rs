@@ -5,6 +5,7 @@ use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
+use crate::registry::options::AlgorithmOption;
 
 /// The optional capabilities and needs of an algorithm; none by default.
 #[derive(Clone, Copy, Default)]
@@ -20,6 +21,8 @@ pub struct AlgorithmCapabilities<'a> {
     pub minimum: Option<&'a dyn Minimum>,
     /// Covers of destinations by as few next routers as possible.
     pub covers: Option<&'a dyn Covers>,
+    /// An option that was asked for and makes no difference on this network, and why.
+    pub idle: Option<(AlgorithmOption, &'a str)>,
     /// For an algorithm that knows groups of nodes: the members of each, sorted.
     pub groups: Option<&'a [Vec<NodeId>]>,
 }

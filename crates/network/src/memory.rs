@@ -16,8 +16,8 @@ const SMALL: u64 = 1 << 26;
 pub enum MemoryError {
     /// The work takes too much memory.
     #[error(
-        "{what} needs about {} of memory, and there are {} left{}; `{MEMORY_VARIABLE}=…` sets another limit, such as `{MEMORY_VARIABLE}={}`",
-        Apart(*.needed, *.available), Apart(*.available, *.needed), .fits.as_ref().map_or_else(String::new, |fits| format!(": {fits}")), enough(*.needed)
+        "{what} needs about {} of memory, and there are {} left{}; {}",
+        Apart(*.needed, *.available), Apart(*.available, *.needed), .fits.as_ref().map_or_else(String::new, |fits| format!(": {fits}")), remedy(*.needed, *.ulimit)
     )]
     TooLarge {
         /// The work.
@@ -26,6 +26,8 @@ pub enum MemoryError {
         needed: u64,
         /// The bytes available.
         available: u64,
+        /// Whether it is a resource limit of the process that leaves no more.
+        ulimit: bool,
         /// What would fit, if known.
         fits: Option<String>,
     },
@@ -51,9 +53,13 @@ pub enum MemoryError {
     },
 }
 
-/// A limit that would be enough, in whole gigabytes.
-fn enough(needed: u64) -> String {
-    format!("{}GB", needed / 1_000_000_000 + 1)
+/// How there would be enough, in whole gigabytes.
+fn remedy(needed: u64, ulimit: bool) -> String {
+    if ulimit {
+        return "`ulimit` allows no more".to_owned();
+    }
+    let enough = needed / 1_000_000_000 + 1;
+    format!("`{MEMORY_VARIABLE}=…` sets another limit, such as `{MEMORY_VARIABLE}={enough}GB`")
 }
 
 /// A number of bytes as people read it: `4.9 GB`.
@@ -106,22 +112,26 @@ pub fn require_memory(
             Err(MemoryError::Nothing { what: what.to_string(), given, taken, needed })
         }
         (Some(available), _) if needed > available => {
-            Err(MemoryError::TooLarge { what: what.to_string(), needed, available, fits: fits(available) })
+            let ulimit = system::process().is_some_and(|left| needed > left / 10 * 9);
+            Err(MemoryError::TooLarge { what: what.to_string(), needed, available, ulimit, fits: fits(available) })
         }
         _ => Ok(()),
     }
 }
 
 /// The bytes that work may take: nine tenths of what is left, to leave room for everything else. What is left is what the variable
-/// [`MEMORY_VARIABLE`] allows less what the process has or, without the variable, what the machine, the process's control group and its resource limits
-/// have left. `None` if that is unknown.
+/// [`MEMORY_VARIABLE`] allows less what the process has or, without the variable, what the machine and the process's control group have left, and never more than the process's
+/// resource limits leave. `None` if that is unknown.
 ///
 /// # Errors
 /// If the variable [`MEMORY_VARIABLE`] is not an amount of memory.
 pub fn available_memory() -> Result<Option<u64>, MemoryError> {
     let left = match set_by_variable()? {
         Some(Amount::Unlimited) => None,
-        Some(Amount::Bytes(limit)) => Some(limit.saturating_sub(resident_memory().unwrap_or(0))),
+        Some(Amount::Bytes(limit)) => {
+            let left = limit.saturating_sub(resident_memory().unwrap_or(0));
+            Some(system::process().map_or(left, |ulimit| left.min(ulimit)))
+        }
         None => system::available(),
     };
     Ok(left.map(|left| left / 10 * 9))
@@ -154,6 +164,17 @@ pub struct OutOfMemory {
     whose: &'static str,
 }
 
+impl OutOfMemory {
+    /// What allows more, as the end of a sentence; empty where only `ulimit` does.
+    pub fn remedy(&self) -> String {
+        if self.whose.contains("ulimit") {
+            String::new()
+        } else {
+            format!(", and `{MEMORY_VARIABLE}=…` sets another limit")
+        }
+    }
+}
+
 /// The memory that the variable, the machine and its control groups count, and the memory that `ulimit` counts.
 const RESIDENT: &str = "VmRSS:";
 const ADDRESS_SPACE: &str = "VmSize:";
@@ -176,7 +197,9 @@ impl MemoryLimits {
         let limits = match set_by_variable() {
             Ok(Some(Amount::Unlimited)) | Err(_) => Vec::new(),
             Ok(Some(Amount::Bytes(most))) => {
-                let set = limit(RESIDENT, left(most), "`WORMCAST_MEMORY` allows");
+                let own = resident_memory().is_some_and(|taken| taken >= most);
+                let whose = if own { "`WORMCAST_MEMORY` allows, and more" } else { "`WORMCAST_MEMORY` allows" };
+                let set = limit(RESIDENT, left(most), whose);
                 ulimits().into_iter().chain([set]).collect()
             }
             Ok(None) => {
@@ -263,8 +286,8 @@ mod system {
         line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     }
 
-    /// What `ulimit -v` and `ulimit -d` leave.
-    fn process() -> Option<u64> {
+    /// What `ulimit -v` and `ulimit -d` leave, whatever else is allowed.
+    pub(super) fn process() -> Option<u64> {
         [ulimit("Max address space", super::ADDRESS_SPACE), ulimit("Max data size", super::DATA)]
             .into_iter()
             .flatten()
@@ -355,6 +378,7 @@ mod tests {
             what: "topology `hypercube:24`".to_owned(),
             needed: 4_900_000_000,
             available: 3_000_000_000,
+            ulimit: false,
             fits: Some("`hypercube:23` fits".to_owned()),
         };
         assert_eq!(
@@ -362,13 +386,16 @@ mod tests {
             "topology `hypercube:24` needs about 4.9 GB of memory, and there are 3.0 GB left: `hypercube:23` fits; \
              `WORMCAST_MEMORY=…` sets another limit, such as `WORMCAST_MEMORY=5GB`"
         );
-        let error =
-            MemoryError::TooLarge { what: "this".to_owned(), needed: 8_400_000, available: 8_300_000, fits: None };
-        assert!(
-            error
-                .to_string()
-                .starts_with("this needs about 8400000 bytes of memory, and there are 8300000 bytes left;")
-        );
+        let error = MemoryError::TooLarge {
+            what: "this".to_owned(),
+            needed: 8_400_000,
+            available: 8_300_000,
+            ulimit: true,
+            fits: None,
+        };
+        assert!(error.to_string().starts_with(
+            "this needs about 8400000 bytes of memory, and there are 8300000 bytes left; `ulimit` allows no more"
+        ));
         assert_eq!(require_memory("nothing", 1, |_| None), Ok(()));
     }
 }

@@ -35,6 +35,7 @@ pub fn run() -> ExitCode {
 /// }
 /// ```
 pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
+    take_file_limits_as_errors();
     for algorithm in algorithms {
         if let Err(problem) = register(algorithm) {
             return ExitCode::from(Failure::bad_input(problem).report());
@@ -55,6 +56,18 @@ pub fn run_inside(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// This program: its version and the revision of its sources.
 pub fn this_program() -> Program {
     program::THIS
+}
+
+/// Writing more to a file than `ulimit -f` allows is then an error with a message, and does not end the process.
+fn take_file_limits_as_errors() {
+    #[cfg(unix)]
+    {
+        // If it cannot be set, the limit ends the process as it always does.
+        let _ = signal_hook::flag::register(
+            signal_hook::consts::SIGXFSZ,
+            std::sync::Arc::<std::sync::atomic::AtomicBool>::default(),
+        );
+    }
 }
 
 fn run_arguments(arguments: impl IntoIterator<Item = OsString>) -> u8 {

@@ -1,8 +1,47 @@
-//! Interrupting a run that writes to a store.
+//! Ending work that writes to a store: at an interrupt, and before memory runs out.
 
+use std::io::Write;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
+
+use crate::lab::Store;
+use crate::network::MemoryLimits;
+
+/// How often the memory is looked after.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Ends the process with exit code 1 before the system kills it for its memory; messages that wait beyond saturation take it. What is in the store stays. Until it is
+/// dropped.
+pub(crate) struct MemoryGuard {
+    _ended: mpsc::Sender<()>,
+}
+
+impl MemoryGuard {
+    /// `command` is what goes on with more memory, such as `the same command`.
+    pub(crate) fn new(store: &Path, command: &'static str, bar: &ProgressBar) -> Self {
+        let (ended, end) = mpsc::channel();
+        let (store, bar, limits) = (store.to_owned(), bar.clone(), MemoryLimits::now());
+        std::thread::spawn(move || {
+            while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(TICK) {
+                let Some(reached) = limits.reached() else { continue };
+                bar.finish_and_clear();
+                let less = "lower loads, fewer `--jobs` or `run.max_cycles` take less";
+                let line = format!(
+                    "error: out of memory: {reached}; {less}{}; results so far are kept in `{}`, and {command} goes on from there\n",
+                    reached.remedy(),
+                    store.display()
+                );
+                let _ = std::io::stderr().write_all(line.as_bytes());
+                let _ = Store::checkpoint(&store);
+                std::process::exit(1);
+            }
+        });
+        Self { _ended: ended }
+    }
+}
 
 /// Ends the process at SIGINT (Ctrl-C) or SIGTERM, with one line on standard error and exit code 130 or 143. The replications
 /// in flight are dropped, since finishing them may take minutes; all others are in the store, which takes an end at any moment, and
@@ -14,14 +53,8 @@ use indicatif::ProgressBar;
 /// `command` is what goes on, such as `the same command`.
 #[cfg(unix)]
 pub(crate) fn keep(store: &Path, command: &'static str, bar: &ProgressBar) {
-    use std::io::Write;
-    use std::sync::mpsc;
-    use std::time::Duration;
-
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
-
-    use crate::lab::Store;
 
     const PATIENCE: Duration = Duration::from_secs(2);
 

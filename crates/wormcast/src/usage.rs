@@ -52,11 +52,15 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    if usage.kind() == ErrorKind::InvalidSubcommand && usage.get(ContextKind::SuggestedSubcommand).is_none() {
+    if usage.kind() == ErrorKind::InvalidSubcommand {
         let unknown = text(ContextKind::InvalidSubcommand)?;
         let command = commands::command();
         let all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-        return Some(format!("there is no command '{unknown}': expected one of {}", all.join(", ")));
+        let expected = match did_you_mean(unknown, all.iter().copied()) {
+            meant if meant.is_empty() => format!(": expected one of {}", all.join(", ")),
+            meant => meant,
+        };
+        return Some(format!("there is no command '{unknown}'{expected}"));
     }
     if usage.kind() == ErrorKind::UnknownArgument && usage.get(ContextKind::SuggestedArg).is_none() {
         return of_another_command(text(ContextKind::InvalidArg)?);

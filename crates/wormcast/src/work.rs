@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::network::watch::{Stopped, Watch, WorkProgress, attempt, watched};
-use crate::network::{MEMORY_VARIABLE, MemoryLimits, OutOfMemory};
+use crate::network::{MemoryLimits, OutOfMemory};
 use crate::progress::Meter;
 
 /// Nothing is shown for commands that end sooner.
@@ -130,7 +130,7 @@ fn out_of_memory(shared: &Shared, reached: &OutOfMemory) -> ! {
         _ => "a smaller network takes less",
     };
     let at = at.map_or_else(String::new, |step| format!(" while {step}"));
-    let line = format!("error: out of memory{at}: {reached}; {remedy}, and `{MEMORY_VARIABLE}=…` sets another limit\n");
+    let line = format!("error: out of memory{at}: {reached}; {remedy}{}\n", reached.remedy());
     let _ = io::stderr().write_all(line.as_bytes());
     std::process::exit(1);
 }

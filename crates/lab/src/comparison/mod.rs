@@ -120,8 +120,10 @@ pub struct Standing {
     pub state: State,
     /// Its mean, with the interval that plots show.
     pub value: Option<Estimate>,
-    /// How much more it is than the reference, over the replications that both have, which have the same random numbers.
+    /// How much more it is than the reference, over the replications that both have.
     pub difference: Option<Estimate>,
+    /// Whether these met the same messages, so that what messages have in common falls out of the difference. They did not where one of the two needed longer windows.
+    pub same_messages: Option<bool>,
     /// Whether it is certainly better or worse than the reference; `None` if that is open.
     pub relation: Option<Relation>,
 }
@@ -363,7 +365,8 @@ impl Settings {
                 let Some(estimate) = measured.estimate(entry.point, entry.runs) else { return At::NoResult };
                 // Those of means follow from the values.
                 let estimate = Some(estimate).filter(|one| one.ends.is_some() || one.half_width.is_none());
-                At::Values { values, settled, estimate }
+                let doubled = entry.runs.lengthened.map_or(0, |lengthened| lengthened.doubled);
+                At::Values { values, settled, doubled, estimate }
             }
         }
     }

@@ -11,6 +11,8 @@ pub(crate) enum Outcome {
     Values {
         values: Vec<Option<f64>>,
         settled: bool,
+        /// How often windows were doubled: only series that agree in it met the same messages.
+        doubled: u32,
         /// The estimate that they belong to, where it is not that of their mean. It may have no interval, and then no values either.
         estimate: Option<Estimate>,
     },
@@ -110,6 +112,14 @@ impl Arena {
         Some(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect())
     }
 
+    /// Whether the replications of two series met the same messages; `None` if one has no values.
+    fn same_messages(&self, a: usize, b: usize) -> Option<bool> {
+        match (&self.outcomes[a], &self.outcomes[b]) {
+            (Outcome::Values { doubled: a, .. }, Outcome::Values { doubled: b, .. }) => Some(a == b),
+            _ => None,
+        }
+    }
+
     /// How one series certainly compares with another. One that carries the load is better than one that does not.
     fn relation(&self, a: usize, b: usize) -> Option<Relation> {
         match (&self.outcomes[a], &self.outcomes[b]) {
@@ -148,6 +158,7 @@ impl Arena {
                 state: outcome.state(),
                 value: outcome.estimate(confidence),
                 difference: other.and_then(|reference| self.difference(series, reference)),
+                same_messages: other.and_then(|reference| self.same_messages(series, reference)),
                 relation: other.and_then(|reference| self.relation(series, reference)),
             }
         };

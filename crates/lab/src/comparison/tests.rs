@@ -11,7 +11,7 @@ use crate::statistics::{sample_variance, t_quantile};
 use crate::synthetic::run;
 
 fn values(values: &[f64]) -> At {
-    At::Values { values: values.iter().copied().map(Some).collect(), settled: true, estimate: None }
+    At::Values { values: values.iter().copied().map(Some).collect(), settled: true, doubled: 0, estimate: None }
 }
 
 /// Values around a mean, with the same noise in all series and some of their own.
@@ -51,12 +51,25 @@ fn the_best_is_certain_if_all_others_are_worse() {
     assert_eq!(most.standings.iter().map(|standing| standing.series.as_str()).collect::<Vec<_>>(), ["s2", "s0", "s1"]);
 }
 
+/// Series whose windows were not doubled as often met other messages.
+#[test]
+fn pairs_of_other_messages_are_told_apart() {
+    let longer = match around(120.0, 5) {
+        At::Values { values, settled, estimate, .. } => At::Values { values, settled, doubled: 2, estimate },
+        other => other,
+    };
+    let ranked = point(vec![around(100.0, 5), around(110.0, 5), longer], Some(0), false);
+    let same: Vec<Option<bool>> = ranked.standings.iter().map(|standing| standing.same_messages).collect();
+    assert_eq!(same, [None, Some(true), Some(false)]);
+}
+
 /// Percentiles of few runs have no interval: nothing is certain of them, whatever the values of single runs are like.
 #[test]
 fn what_has_no_interval_is_not_certainly_worse() {
     let percentile = |mean: f64| At::Values {
         values: vec![None; 4],
         settled: true,
+        doubled: 0,
         estimate: Some(Estimate { mean, half_width: None, ends: None, count: 4 }),
     };
     let ranked = point(vec![percentile(9000.0), percentile(100.0), around(120.0, 5)], None, false);
@@ -105,7 +118,8 @@ fn saturation_deadlock_and_no_result_are_told_apart() {
     let unknown = point(vec![around(100.0, 1), At::NoResult, around(120.0, 2)], None, false);
     assert_eq!((unknown.best.as_ref(), &unknown.contenders[..]), (None, &["s0".to_owned()][..]));
     // Only replications that both have make pairs.
-    let gaps = At::Values { values: vec![Some(1.0), None, Some(1.5), Some(1.2)], settled: true, estimate: None };
+    let gaps =
+        At::Values { values: vec![Some(1.0), None, Some(1.5), Some(1.2)], settled: true, doubled: 0, estimate: None };
     let pair = point(vec![gaps, values(&[2.0, 3.0, 2.6])], Some(1), false);
     assert_eq!(pair.standings[0].difference.unwrap().count, 2);
     assert!((pair.standings[0].difference.unwrap().mean + 1.05).abs() < 1e-12);

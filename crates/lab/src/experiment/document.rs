@@ -10,7 +10,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::names_of;
+use crate::experiment::schema::{keys_of, names_of};
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -41,8 +41,8 @@ impl Override {
         }
     }
 
-    /// Those without effect: the last of several `--set` of one setting counts, and a table replaces what was set in it before. Each is
-    /// named, with what replaces it. `quick` says whether the quick version is asked for.
+    /// Those without effect: the last of several `--set` of one setting counts, whether it gives a value or sweeps it, and a table replaces what was set in it
+    /// before. Each is named, with what replaces it. `quick` says whether the quick version is asked for.
     ///
     /// # Errors
     /// If another option and a `--set` contradict each other, naming both; and if one is for a quick version that is not asked for.
@@ -58,9 +58,16 @@ impl Override {
         for (index, later) in all.iter().enumerate() {
             let (Some(of_later), value) = (path(later), &later.value) else { continue };
             let drops = |earlier: &&Self| {
-                path(earlier).is_some_and(|of_earlier| {
-                    of_earlier.starts_with(&of_later) && (of_earlier.len() > of_later.len() || earlier.value != *value)
-                })
+                let Some(of_earlier) = path(earlier) else { return false };
+                match [&of_earlier, &of_later].map(|path| swept(path)) {
+                    // One sweeps what the other gives.
+                    [Some(one), None] => gives(&of_later, value, one),
+                    [None, Some(other)] => of_earlier == other,
+                    _ => {
+                        of_earlier.starts_with(&of_later)
+                            && (of_earlier.len() > of_later.len() || earlier.value != *value)
+                    }
+                }
             };
             for earlier in all[..index].iter().filter(drops) {
                 if !later.argument.starts_with("--set ") {
@@ -275,6 +282,7 @@ impl Document {
             if let [SWEEP, swept @ ..] = &path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 let swept: Vec<String> = swept.iter().flat_map(|part| key_path(part).unwrap_or_default()).collect();
                 unless_swept(&mut laid, value.get_ref(), &swept);
+                unless_swept(&mut paths, value.get_ref(), &swept);
             }
             // A table gives all settings in it.
             within(value.get_ref(), &path, &mut paths);
@@ -372,6 +380,29 @@ impl Document {
         })
     }
 
+    /// Refuses lists in place of tables, which would be read as values in the order of the keys.
+    pub(crate) fn check_tables(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
+        self.check_tables_below(tree, "")
+    }
+
+    fn check_tables_below(&self, tree: &Tree<'_>, path: &str) -> Result<(), Diagnostic> {
+        for (name, value) in tree {
+            let key = format!("{path}{}", name.get_ref());
+            match value.get_ref() {
+                DeValue::Table(inner) => self.check_tables_below(inner, &format!("{key}."))?,
+                DeValue::Array(_) => {
+                    let keys = keys_of(&key);
+                    let Some(first) = keys.first() else { continue };
+                    let expected = format!("expected a table, such as `{key} = {{ {first} = … }}`, with any of");
+                    let message = format!("`{key}` is a list: {expected} {}", keys.join(", "));
+                    return Err(self.error(value.span(), message));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// One value as a type.
     pub(crate) fn typed_value<T: DeserializeOwned>(&self, value: Value<'_>) -> Result<T, Diagnostic> {
         T::deserialize(ValueDeserializer::from(value)).map_err(|error| self.serde_error(&error))
@@ -441,6 +472,20 @@ fn within(value: &DeValue<'_>, path: &[String], paths: &mut Vec<Vec<String>>) {
         within(value.get_ref(), &inner, paths);
         paths.push(inner);
     }
+}
+
+/// The setting that a path of the table of swept settings is about.
+fn swept(path: &[String]) -> Option<&[String]> {
+    path.split_first().filter(|(first, rest)| *first == SWEEP && !rest.is_empty()).map(|(_, rest)| rest)
+}
+
+/// Whether a value at a path gives the setting at another one, by itself or in a table.
+fn gives(path: &[String], value: &str, setting: &[String]) -> bool {
+    let mut paths = vec![path.to_vec()];
+    if let Ok(value) = DeValue::parse(value) {
+        within(value.get_ref(), path, &mut paths);
+    }
+    paths.iter().any(|path| path == setting)
 }
 
 /// Drops the paths that a sweep, or what is at `path` of it, has values for.

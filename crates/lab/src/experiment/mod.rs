@@ -393,6 +393,7 @@ impl Experiment {
     /// The file's settings at a choice of values, in a document that is parsed already.
     fn settings_in<'t>(&'t self, document: Tree<'t>, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
         let tree = self.chosen_in(document, choice)?;
+        self.document.check_tables(&tree)?;
         self.check_switching(&tree)?;
         let given = |key: &str| tree.get("traffic").is_some_and(|traffic| traffic.get_ref().get(key).is_some());
         if given("trace") && given("arrivals") {
@@ -539,6 +540,12 @@ impl Experiment {
         }
     }
 
+    /// A point's topology as commands take it that run in the folder of this process: by the path, if it is a file.
+    pub fn topology_of(&self, spec: &PointSpec) -> String {
+        let is_file = spec.files.contains_key("topology");
+        if is_file { self.beside(spec.topology.trim()).display().to_string() } else { spec.topology.clone() }
+    }
+
     /// The files that a point is made of beside the experiment file: the setting that names each, and its path.
     pub fn files(&self, point: &Point) -> Vec<(&'static str, PathBuf)> {
         let PointSpec { topology, traffic, options, files, .. } = &point.spec;
@@ -558,7 +565,7 @@ impl Experiment {
     }
 
     /// The path of a file that the experiment file names: relative to that; `-` is standard input.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub fn beside(&self, name: &str) -> PathBuf {
         if is_standard_input(name) { PathBuf::from(name) } else { self.directory.join(name) }
     }
 

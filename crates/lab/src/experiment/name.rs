@@ -113,16 +113,20 @@ impl Experiment {
     }
 }
 
-/// The settings that overrides change and results depend on, by their dotted paths, each with its last value.
+/// The settings that overrides change and results depend on, by their dotted paths, each with its last value. A table replaces what was set in it before.
 fn changed(document: &Document) -> BTreeMap<String, String> {
-    let settings = document.overridden().filter(|(path, _)| !ASIDE.contains(&path[0].as_str()));
-    let settings = settings.map(|(path, value)| {
+    let mut settings = BTreeMap::new();
+    for (path, value) in document.overridden().filter(|(path, _)| !ASIDE.contains(&path[0].as_str())) {
         // What is swept is a setting.
         let swept = path.len() > 1 && path[0] == "sweep";
-        let path = if swept { &path[1..] } else { &path[..] };
-        (path.join("."), value.trim_matches(['"', '\'']).to_owned())
-    });
-    settings.collect()
+        let setting = if swept { &path[1..] } else { &path[..] }.join(".");
+        if !swept {
+            let table = format!("{setting}.");
+            settings.retain(|earlier: &String, _| !earlier.starts_with(&table));
+        }
+        settings.insert(setting, value.trim_matches(['"', '\'']).to_owned());
+    }
+    settings
 }
 
 /// Words as a part of a file's name, each behind a hyphen: letters, digits, dots and underscores are kept.

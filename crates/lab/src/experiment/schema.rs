@@ -1,5 +1,7 @@
 //! The JSON Schema of experiment files.
 
+use std::sync::LazyLock;
+
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value as Json, json};
 use wormcast_multicast::algorithms;
@@ -54,12 +56,25 @@ pub(crate) fn routing(_: &mut SchemaGenerator) -> Schema {
 /// The names that a setting may be given, if it takes names.
 pub(crate) fn names_of(key: &str) -> Vec<String> {
     let root = schemars::schema_for!(ExperimentFile).to_value();
-    let mut place = &root;
-    for name in key.split('.') {
-        place = resolved(&root, &place["properties"][name]);
-    }
+    let place = schema_of(&root, key);
     let all = place["enum"].as_array().into_iter().chain(place["oneOf"].as_array()).flatten();
     all.filter_map(|value| value.as_str().or_else(|| value["const"].as_str())).map(str::to_owned).collect()
+}
+
+/// The keys of a setting that can be nothing but a table; none for other settings.
+pub(crate) fn keys_of(key: &str) -> Vec<String> {
+    // Which tables there are does not depend on the algorithms of the program.
+    static ROOT: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(ExperimentFile).to_value());
+    let place = schema_of(&ROOT, key);
+    let types = [&place["type"]].into_iter().chain(place["type"].as_array().into_iter().flatten());
+    let types: Vec<&str> = types.filter_map(Json::as_str).filter(|&name| name != "null").collect();
+    let keys = place["properties"].as_object().filter(|_| types == ["object"]);
+    keys.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+}
+
+/// The schema of a setting in that of all settings, by its dotted path; null if there is none of this name.
+fn schema_of<'s>(root: &'s Json, key: &str) -> &'s Json {
+    key.split('.').fold(root, |place, name| resolved(root, &place["properties"][name]))
 }
 
 /// What a schema refers to, by itself or as the first of several.

@@ -87,7 +87,7 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
     if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
         chart.notes.push(format!("some {}s depend on the window", comparison.quantity.statistic()));
     }
-    chart.notes.push("band: who is certainly the best; on grey: who may be, if anyone".to_owned());
+    chart.notes.push("band: which is certainly the best; on grey: which may be the best".to_owned());
     match places[..] {
         [only] if chart.curves.len() > 1 => {
             let along = comparison

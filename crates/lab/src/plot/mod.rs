@@ -13,6 +13,7 @@ mod strip;
 
 use std::sync::OnceLock;
 
+use ab_glyph::{Font, FontRef};
 use maud::html;
 use plotters::prelude::*;
 use thiserror::Error;
@@ -31,6 +32,20 @@ pub struct Plot {
     pub svg: String,
     /// As the bytes of a PNG file, at twice the size in pixels.
     pub png: Vec<u8>,
+}
+
+impl Plot {
+    /// The characters of its texts that the PNG shows as empty boxes, as its embedded font lacks them, each once; a viewer of the SVG takes them from fonts of its own.
+    pub fn missing_from_png(&self) -> String {
+        let Ok(font) = FontRef::try_from_slice(dejavu::sans::regular()) else { return String::new() };
+        let mut missing = String::new();
+        for letter in self.svg.chars().filter(|letter| !letter.is_ascii()) {
+            if font.glyph_id(letter).0 == 0 && !missing.contains(letter) {
+                missing.push(letter);
+            }
+        }
+        missing
+    }
 }
 
 /// A plot that cannot be drawn.

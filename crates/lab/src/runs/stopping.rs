@@ -7,7 +7,7 @@ use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
 use crate::runs::kind::RunMode;
 use crate::runs::replication::Replication;
-use crate::runs::window::{are_short, begun_before, settled};
+use crate::runs::window::{begun_before, fill_the_network, settled};
 use crate::statistics::{Estimate, lower_bound};
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
@@ -110,10 +110,11 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
             checkpoint = stop.min_replications;
             continue;
         }
-        if saturated(seen, windows) {
+        let backlog = backlog(seen, windows);
+        if backlog == Backlog::Grows {
             return StoppingDecision::Done(Outcome::Saturated, checkpoint);
         }
-        let settled = !steady || settled(seen, windows.half);
+        let settled = !steady || backlog == Backlog::None && settled(seen, windows.half);
         if !settled && windows.may_grow(stop) {
             return StoppingDecision::Longer;
         }
@@ -132,18 +133,31 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
     }
 }
 
+/// What replications say of messages that pile up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backlog {
+    /// None, as far as they can tell.
+    None,
+    /// They fall behind, but for too short a time to tell a network that fills from one that is saturated.
+    Open,
+    /// The point is saturated.
+    Grows,
+}
+
 /// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of the
-/// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%. Finite runs start
-/// empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
-pub(crate) fn saturated(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) -> bool {
-    if !steady && runs.iter().any(Replication::is_saturated) {
-        // Without its slowest messages, or runs, the mean would be too small.
-        return true;
+/// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%, and windows are
+/// [long enough](fill_the_network) for that. Finite runs start empty and their backlog grows by nature; they saturate by themselves only, and one that was
+/// given up is enough.
+pub(crate) fn backlog(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) -> Backlog {
+    let alone = runs.iter().filter(|run| run.is_saturated()).count();
+    // Without its slowest messages, or runs, the mean of finite runs would be too small.
+    if alone * 2 > runs.len() || !steady && alone > 0 {
+        return Backlog::Grows;
     }
-    if runs.iter().filter(|run| run.is_saturated()).count() * 2 > runs.len() {
-        return true;
+    if !steady || lower_bound(&backlogs(runs, from_cycle)).is_none_or(|bound| bound <= BACKLOG) {
+        return Backlog::None;
     }
-    steady && !are_short(runs) && lower_bound(&backlogs(runs, from_cycle)).is_some_and(|bound| bound > BACKLOG)
+    if fill_the_network(runs) { Backlog::Open } else { Backlog::Grows }
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
@@ -231,6 +245,27 @@ mod tests {
         }
         assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Saturated, 10));
         assert!(matches!(judge(&stop(10, 50), NONE, &runs), StoppingDecision::Need(_)));
+    }
+
+    #[test]
+    fn a_network_that_fills_is_not_yet_saturated() {
+        // All fall behind by 4%, in windows of 49 or 50 times what a message takes in an empty network.
+        let judged = |times: f64, most: u32| {
+            let runs: Vec<_> = (0..10)
+                .map(|i| {
+                    let mut run = run(100.0 + f64::from(i % 3));
+                    let in_time = run.in_time();
+                    in_time.window.delivered = in_time.window.offered * 96 / 100;
+                    in_time.latency.parts.startup = 0.0;
+                    in_time.latency.parts.network = (in_time.window.to - in_time.window.from) as f64 / times;
+                    run
+                })
+                .collect();
+            judge(&stop(10, most), WINDOWS, &runs)
+        };
+        assert_eq!(judged(49.0, 20), StoppingDecision::Longer);
+        assert_eq!(judged(49.0, 10), StoppingDecision::Done(Outcome::Unsettled, 10));
+        assert_eq!(judged(50.5, 20), StoppingDecision::Done(Outcome::Saturated, 10));
     }
 
     #[test]

@@ -23,6 +23,10 @@ const TREND: f64 = 0.99;
 /// The messages that a node could send one after the other in the windows of saturated runs, at least.
 const MESSAGES_LONG: f64 = 20.0;
 
+/// The times that a message takes in an empty network after which one that carries its load no longer falls behind by much for being filled. Measured
+/// (docs/measurements/coverage.md): at 87% of what a network carries, ten replications fall behind by more than 2% in 0.5% of the cases.
+const FILLED: f64 = 50.0;
+
 /// The batches of those runs that have any.
 fn batches_of(runs: &[Replication]) -> impl Iterator<Item = &[f64]> {
     let batches = runs.iter().filter_map(Replication::simulated).map(|run| run.latency.batches.as_slice());
@@ -85,18 +89,25 @@ pub(crate) fn begun_before(run: &RunResult) -> f64 {
     before.max(0.0) / run.window.to.saturating_sub(run.window.from).max(1) as f64
 }
 
-/// Whether windows are too short to say whether messages pile up. On average, they last for less than [`MESSAGES_LONG`] times as long as a
-/// message takes in an empty network, and either begin before twice that time, when the network is still filling, or have so few
-/// messages that a run cannot be judged by itself.
-pub(crate) fn are_short(runs: &[Replication]) -> bool {
+/// How long windows last on average, and when they begin, in times that a message takes in an empty network.
+fn in_empty_latencies(runs: &[Replication]) -> Option<(f64, f64)> {
     let runs: Vec<&RunResult> = runs.iter().filter_map(Replication::simulated).collect();
     let of = |value: fn(&RunResult) -> f64| mean(&runs.iter().map(|run| value(run)).collect::<Vec<f64>>());
-    let lasts = of(|run| run.window.to.saturating_sub(run.window.from) as f64);
-    let (Some(takes), Some(from), Some(lasts)) = (of(empty_latency), of(|run| run.window.from as f64), lasts) else {
-        return false;
-    };
-    let few = runs.iter().all(|run| run.window.generated < FEW);
-    lasts < MESSAGES_LONG * takes && (few || from < 2.0 * takes)
+    let takes = of(empty_latency)?.max(f64::MIN_POSITIVE);
+    let lasts = of(|run| run.window.to.saturating_sub(run.window.from) as f64)?;
+    Some((lasts / takes, of(|run| run.window.from as f64)? / takes))
+}
+
+/// Whether windows are too short for means: they last for less than [`MESSAGES_LONG`] times as long as a message takes in an empty network, and
+/// either begin before twice that time, when the network is still filling, or have so few messages that a run cannot be judged by itself.
+fn are_short(runs: &[Replication]) -> bool {
+    let few = runs.iter().filter_map(Replication::simulated).all(|run| run.window.generated < FEW);
+    in_empty_latencies(runs).is_some_and(|(last, begin)| last < MESSAGES_LONG && (few || begin < 2.0))
+}
+
+/// Whether windows are so short that a network which carries its load, and is still filling, falls behind in them as a saturated one does.
+pub(crate) fn fill_the_network(runs: &[Replication]) -> bool {
+    in_empty_latencies(runs).is_some_and(|(last, _)| last < FILLED)
 }
 
 /// The messages a run that it would take at least, if correlations decay exponentially: batches so long that neighbours are

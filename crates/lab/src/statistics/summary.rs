@@ -8,7 +8,7 @@ use wormcast_simulation::{Deadlock, Parts, RunResult};
 use crate::experiment::point::{Coordinate, Point};
 use crate::runs::kind::Kind;
 use crate::runs::replication::Replication;
-use crate::runs::stopping::{Outcome, Windows, is_steady, saturated};
+use crate::runs::stopping::{Backlog, Outcome, Windows, backlog, is_steady};
 use crate::runs::sweep::PointRuns;
 use crate::runs::window::{needed, needed_for_loads, window_of};
 use crate::statistics::quantity::Quantity;
@@ -290,7 +290,8 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
     let runs = &of_point.runs;
     let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock().cloned()?)));
     // Of a point that is not complete, what is there says whether a mean would mean anything.
-    let piled_up = of_point.outcome == Outcome::Incomplete && saturated(runs, Windows::first(&point.spec));
+    let piled_up =
+        of_point.outcome == Outcome::Incomplete && backlog(runs, Windows::first(&point.spec)) == Backlog::Grows;
     let hidden = piled_up || matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
     let judged = of_point.outcome == Outcome::Saturated && is_steady(&point.spec);
     let long_enough = judged.then(|| needed_for_loads(runs, point.spec.node_cycles())).flatten();

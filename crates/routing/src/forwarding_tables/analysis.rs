@@ -23,6 +23,23 @@ pub enum Fault {
     Own(RouterId),
 }
 
+impl Fault {
+    /// What happens to a message, as what follows `from A to B:`.
+    pub fn reason(self, network: &Network) -> String {
+        let router = |at| network.router_name(at).map_or_else(|| format!("router {at}"), |name| format!("`{name}`"));
+        match self {
+            Self::Missing(at) => format!("{} has no entry", router(at)),
+            Self::Loop(at) => format!("runs in a loop through {}", router(at)),
+            Self::Nowhere(at, port) => format!("{} sends it to port {port}, where nothing is attached", router(at)),
+            Self::Wrong(node) => {
+                let name = network.node_name(node).map_or_else(|| node.to_string(), |name| format!("`{name}`"));
+                format!("comes to node {name} instead")
+            }
+            Self::Own(at) => format!("{} takes it for its own", router(at)),
+        }
+    }
+}
+
 /// A message that does not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Undelivered {

@@ -100,8 +100,8 @@ pub enum Process {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MulticastTraffic {
-    /// Destinations a message: a number, `{ uniform = [least, most] }`, or `"all"` other nodes, which are drawn uniformly, without
-    /// repetition; or the other members of a `"group"`, drawn from those of the algorithm that the source is in. Nodes that are in none send no multicasts.
+    /// Destinations a message: a number or `{ uniform = [least, most] }`, of nodes that are drawn uniformly, without repetition; `"all"` other nodes; or
+    /// `"group"`: the other members of a group that the source is in, drawn uniformly from those that the algorithm knows. Nodes in no group send no multicasts.
     pub destinations: Destinations,
     /// The share of messages that are multicasts; the others are unicasts.
     #[serde(default = "one")]

@@ -83,7 +83,15 @@ impl Scenario {
             let reason = format!("no worm of `{name}` waits for the delivery of another");
             add("timing.receive_overhead", reason);
         }
+        if let Some((option, reason)) = self.algorithm.capabilities().idle {
+            add(option.key(), reason.to_owned());
+        }
         let (multicasts, hot) = self.traffic.shares();
+        if !self.traffic.may_be_wide() {
+            for key in ["options.multicast_tables", "options.groups", "options.multicasts"] {
+                add(key, "no multicasts are sent".to_owned());
+            }
+        }
         if multicasts.is_some_and(|share| share >= 1.0) {
             add("traffic.unicast", "no unicasts are sent: `traffic.multicast.fraction` is 1".to_owned());
         } else if hot.is_some_and(|share| share <= 0.0) {

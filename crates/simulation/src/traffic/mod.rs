@@ -58,7 +58,7 @@ impl Groups {
             groups.unwrap_or_default().iter().filter(|group| group.len() > 1).cloned().collect();
         if members.is_empty() {
             let problem = format!(
-                "`{algorithm}` has no groups with several members: `tables` has those of `options.multicast_tables`"
+                "`{algorithm}` knows no group of several nodes; `tables` knows those of its option `multicast_tables`"
             );
             return Err(error("multicast.destinations", problem));
         }
@@ -121,6 +121,14 @@ impl CheckedTraffic {
     /// Whether the lengths of messages are in bytes.
     pub(crate) fn is_in_bytes(&self) -> bool {
         matches!(self, Self::Random(random) if matches!(random.length, Length::Bytes(_)))
+    }
+
+    /// Whether a message may have several destinations.
+    pub(crate) fn may_be_wide(&self) -> bool {
+        match self {
+            Self::Random(random) => random.multicast.is_some_and(|(_, share)| share > 0.0),
+            Self::Trace(trace) => trace.messages.iter().any(|message| message.destinations.len() > 1),
+        }
     }
 
     /// The share of messages that are multicasts, where some are said to be, and that of unicasts that go to the hot spot, where
@@ -407,7 +415,7 @@ mod tests {
         let multicast = |count| Traffic { multicast: destinations(count), ..rate(0.1) };
         assert!(message(&multicast(16)).contains("expected 1 to 15 destinations in mesh:4x4"));
         let group = Some(MulticastTraffic { destinations: Destinations::Group, fraction: 1.0 });
-        assert!(message(&Traffic { multicast: group, ..rate(0.1) }).contains("`separate` has no groups"));
+        assert!(message(&Traffic { multicast: group, ..rate(0.1) }).contains("`separate` knows no group"));
         assert!(message(&Traffic { length: Some(Count::fixed(0).into()), ..rate(0.1) }).contains("traffic.length"));
         assert!(
             message(&Traffic { trace: Some("no-such-file".to_owned()), ..Traffic::default() }).contains("cannot read")

@@ -85,6 +85,9 @@ fn sources(arguments: &Arguments, into: &Path) -> Result<Vec<Store>, Failure> {
         if !path.exists() {
             return Err(Failure::BadInput(format!("there is no result store `{shown}`")));
         }
+        if path.metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
+            return Err(Failure::BadInput(format!("`{shown}` is empty: expected a result store")));
+        }
         let place = file_place(path);
         if place.is_some() && place == target {
             let message = format!("`{shown}` is the store that is written, too: name another with `--store`");

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::lab::{Experiment, OutputError, OutputFile, Point, file_place, write_file};
+use crate::lab::{Experiment, OutputError, OutputFile, Plot, Point, file_place, write_file};
 use crate::network::TopologySpec;
 use crate::network::input::is_standard_input;
 
@@ -18,6 +18,22 @@ pub(super) fn draws(option: &str, path: Option<&Path>, endings: &str) -> Result<
     }
     let path = path.display();
     Err(Failure::BadInput(format!("`{option}` draws no `{path}`: expected a name that ends in {endings}")))
+}
+
+/// Writes a plot as `STEM.svg` and `STEM.png`, and says of which characters the latter has no picture.
+pub(super) fn write_plot(
+    stem: &str,
+    plot: &Plot,
+    mut write: impl FnMut(&str, &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    write(&format!("{stem}.svg"), plot.svg.as_bytes())?;
+    write(&format!("{stem}.png"), &plot.png)?;
+    let missing: Vec<String> = plot.missing_from_png().chars().map(String::from).collect();
+    if !missing.is_empty() {
+        let letters = crate::network::text::quoted(missing.iter().map(String::as_str));
+        Failure::warn(&format!("the plot's PNG shows empty boxes for {letters}, which its font lacks; use the SVG"));
+    }
+    Ok(())
 }
 
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.

@@ -73,7 +73,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             return Err(Failure::BadInput(message));
         }
         if experiments.iter().any(|reported| reported.name == name) {
-            let message = format!("two of the experiments are called `{name}`: their plots would be, too");
+            let message = format!(
+                "two of the experiments are called `{name}`, and so would be the files of their plots: rename one"
+            );
             return Err(Failure::BadInput(message));
         }
         let variations = stored_variations(&experiment, &store).map_err(failure)?;

@@ -9,8 +9,9 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, MemoryGuard};
 use crate::lab::{Experiment, JobError, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name};
+use crate::network::input::is_standard_input;
 use crate::program;
 use crate::progress::Progress;
 use crate::simulation::SimulationError;
@@ -26,7 +27,7 @@ const STORE: &str = "store.db";
 #[derive(Args)]
 pub(crate) struct Places {
     /// The result store; by default `store.db` in the output folder.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = store_file)]
     store: Option<PathBuf>,
     /// The folder for tables and plots; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = OUT, value_parser = folder())]
@@ -121,6 +122,11 @@ impl Places {
     }
 }
 
+/// The path of a store, as an argument names it.
+fn store_file(path: &str) -> Result<PathBuf, String> {
+    if is_standard_input(path) { Err("a store is a file: expected its name".to_owned()) } else { Ok(path.into()) }
+}
+
 /// The usual path of the store in a folder for results.
 pub(super) fn usual_store(folder: &Path) -> PathBuf {
     folder.join(STORE)
@@ -196,6 +202,7 @@ pub(crate) fn with_progress<T, E>(
 ) -> Result<T, E> {
     let mut progress = Progress::new();
     interrupt::keep(store.path(), again, progress.bar());
+    let _guard = MemoryGuard::new(store.path(), again, progress.bar());
     let result = work(store, &mut progress);
     progress.finish();
     result

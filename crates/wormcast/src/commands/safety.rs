@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
-use crate::lab::{Job, Point, PointSpec, SweepSafety, sweep_safety};
+use crate::lab::{Experiment, Job, Point, PointSpec, SweepSafety, sweep_safety};
 use crate::multicast::{AlgorithmOptions, Descriptor, Sends};
 use crate::program;
 use crate::simulation::Scenario;
@@ -14,7 +14,7 @@ use crate::simulation::Scenario;
 const WARNED: usize = 5;
 
 /// Says which points of a sweep may deadlock.
-pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
+pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], jobs: &[Job]) {
     let SweepSafety { unsafe_points: found, skipped } = sweep_safety(points, jobs);
     if let Some(&first) = skipped.first() {
         let PointSpec { topology, algorithm, .. } = &points[first].spec;
@@ -26,7 +26,7 @@ pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
     }
     for place in found.iter().take(WARNED).map(|found| found.point) {
         if let Ok(scenario) = jobs[place].scenario() {
-            warn_of_deadlock(&points[place].spec, scenario);
+            warn_of_deadlock(experiment, &points[place].spec, scenario);
         }
     }
     if let Some(more) = found.len().checked_sub(WARNED).filter(|&more| more > 0) {
@@ -37,7 +37,7 @@ pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
 }
 
 /// Says that there may be a deadlock, and which command explains it; nothing of worms that the switches refuse anyway.
-pub(super) fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
+pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) {
     let sends = Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends);
     if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
         return;
@@ -45,14 +45,14 @@ pub(super) fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
     Failure::warn(&format!(
         "the static analysis finds that worms of `{}` can deadlock here: see `{}`",
         spec.algorithm,
-        analysis_command(spec, scenario)
+        analysis_command(experiment, spec, scenario)
     ));
 }
 
 /// The command that analyses all worms that the algorithm may send with the settings of a run.
-pub(super) fn analysis_command(spec: &PointSpec, scenario: &Scenario) -> String {
-    let mut command =
-        format!("{} routing --topology {} --algorithm {}", program::name(), spec.topology, spec.algorithm);
+pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> String {
+    let topology = experiment.topology_of(spec);
+    let mut command = format!("{} routing --topology {topology} --algorithm {}", program::name(), spec.algorithm);
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
         command.push_str(" --replication synchronous");
         return command;
@@ -63,7 +63,8 @@ pub(super) fn analysis_command(spec: &PointSpec, scenario: &Scenario) -> String 
         let _ = write!(command, " --routing {name}");
     }
     // When trees are drawn makes no difference to how worms depend on each other.
-    let own = json!(AlgorithmOptions { draw: None, ..spec.options.clone() });
+    let options = spec.options.clone().with_files(|name| experiment.beside(name).display().to_string());
+    let own = json!(AlgorithmOptions { draw: None, ..options });
     for (key, value) in own.as_object().into_iter().flatten() {
         let _ = write!(command, " --option {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
-use super::output::Files;
+use super::output::{Files, write_plot};
 use super::results::{AGAIN, Places, failure, threads, unless_deadlocked, unless_invalid, unusable, with_progress};
 use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
     Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard,
-    TimeUnit, check_file, csv, incomplete_points, plot, refine_sweep, replications_csv, replications_json, run_shard,
-    run_sweep, stored_sweep, write_file,
+    TimeUnit, check_file, csv, incomplete_points, number_text, plot, refine_sweep, replications_csv, replications_json,
+    run_shard, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 use crate::usage::positive;
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
     let warnings: BTreeSet<&str> = made.iter().filter_map(|job| job.trace_warning()).collect();
     warnings.into_iter().for_each(Failure::warn);
-    warn_of_unsafe_points(&points, &made);
+    warn_of_unsafe_points(&experiment, &points, &made);
     drop(made);
     let places = &arguments.places;
     arguments.rows.check_places(&arguments.experiment, places, &experiment, &points)?;
@@ -228,8 +228,11 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
-        let (path, program) = (path.display(), program::name());
-        let message = format!("`{path}` has no results of this experiment: run `{program} sweep` first");
+        let settings =
+            [arguments.experiment.words(), arguments.places.words(|path| path.display().to_string(), true)].concat();
+        let words = [program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str));
+        let (path, again) = (path.display(), shell_line(words));
+        let message = format!("`{path}` has no results of this experiment: run `{again}` first");
         return Err(Failure::BadInput(message));
     }
     let points = experiment.points().map_err(Failure::diagnostic)?;
@@ -270,10 +273,7 @@ fn publish(
     for figure in &figures {
         let which = figure.file_suffix(&figures);
         match plot(figure, summaries) {
-            Ok(plot) => {
-                write(&format!("{which}.svg"), plot.svg.as_bytes())?;
-                write(&format!("{which}.png"), &plot.png)?;
-            }
+            Ok(plot) => write_plot(&which, &plot, &mut write)?,
             Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
             Err(error) => return Err(Failure::failed(error)),
         }
@@ -407,12 +407,15 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
                 0 => String::new(),
                 number => format!(", {number} of them given up at `run.max_cycles`"),
             };
-            let accepted = if summary.short {
-                format!("about {}", crate::lab::number_text(accepted, 2))
-            } else {
-                format!("{accepted:.4}")
+            let accepted = match summary.short {
+                true if accepted == 0.0 => "windows end before anything is delivered".to_owned(),
+                short => {
+                    let load =
+                        if short { format!("about {}", number_text(accepted, 2)) } else { format!("{accepted:.4}") };
+                    format!("{load} data flits delivered per node per cycle")
+                }
             };
-            format!("saturated: {accepted} data flits delivered per node per cycle ({replications}{given_up})")
+            format!("saturated: {accepted} ({replications}{given_up})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, Outcome::Incomplete) if summary.replications > 0 => {

@@ -172,6 +172,9 @@ impl<'a> Description<'a> {
         if let Some(connected) = self.connected {
             write_figure(out, "connected", yes_or_no(connected))?;
         }
+        if self.diameter.is_none() && self.connected == Some(true) {
+            write_figure(out, "diameter", "not computed, nor distances: too many pairs of routers")?;
+        }
         if let Some(diameter) = self.diameter {
             write_figure(out, "diameter", diameter)?;
         }

@@ -271,7 +271,7 @@ fn write_text(out: &mut dyn Write, construction: &str, found: &Found) -> Result<
         write_distance(out, "", distance)?;
     }
     if let Some(distance) = found.distance_with_cut().filter(|_| !found.cut.is_empty()) {
-        write_distance(out, ", cut trees as well", distance)?;
+        write_distance(out, ", with what is left of cut trees", distance)?;
     }
     if let Some(limit) = found.limit() {
         let (parts, next) = (limit.parts.len(), limit.allows + 1);

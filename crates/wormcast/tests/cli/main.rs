@@ -26,6 +26,7 @@ mod simulate;
 mod streams;
 mod sweep;
 mod switches;
+mod tables;
 mod topology;
 mod trees;
 mod usage;

@@ -104,3 +104,126 @@ topology = ["torus:5x5", "torus:3x3", "torus:4x4"]
         folder.read("results/trees.csv").lines().next().unwrap().contains("trees_diameter,trees_diameter_half_width")
     );
 }
+
+/// In windows that are short against what a message takes, a network that is still filling falls behind as well; this one carries 0.115.
+#[test]
+fn a_load_that_a_network_carries_is_not_saturated_in_short_windows() {
+    let carried = |settings: &[&str]| {
+        let folder = Folder::with(&[(
+            "e.toml",
+            &IDLE.replace("startup = 100", "startup = 1000").replace("destinations = 4", "destinations = 3"),
+        )]);
+        folder.run(&[&["sweep", "e.toml"][..], settings].concat()).success()
+    };
+    let seeds = ["--set=sweep.seed=[1, 2, 3, 4, 5, 6, 7, 8]", "--set=traffic.arrivals.rate=0.07"];
+    for messages in ["run.messages=20", "run.messages=50", "run.messages=200"] {
+        let said = carried(&[&seeds[..], &["--set", messages]].concat());
+        assert!(!said.contains("saturated"), "{messages}: {said}");
+    }
+    let beyond = carried(&["--set=traffic.arrivals.rate=0.25", "--set=run.messages=200"]);
+    assert!(beyond.contains("saturated: "), "{beyond}");
+}
+
+#[test]
+fn letters_that_the_png_cannot_show_are_named() {
+    let sweep = "sweep.traffic.arrivals.rate = [0.01, 0.02]\n";
+    let folder =
+        Folder::with(&[("e.toml", &format!("title = \"Latency \u{e9} \u{5ef6}\u{8fdf} \u{5ef6}\"\n{IDLE}{sweep}"))]);
+    let run = folder.run(&["sweep", "e.toml"]);
+    let warning =
+        "warning: the plot's PNG shows empty boxes for `\u{5ef6}` and `\u{8fdf}`, which its font lacks; use the SVG\n";
+    assert_eq!((run.code, run.stderr.as_str()), (0, warning), "{}", run.stdout);
+    assert!(folder.read("results/e.svg").contains("\u{5ef6}\u{8fdf}"));
+}
+
+#[test]
+fn a_split_over_one_tree_is_warned_of() {
+    let reason = "there is one tree without failed links, and nothing to split over";
+    let torus = ["--set=topology=torus:4x4", "--set=algorithm=dstm-1", "--set=options.split=true"];
+    let with = |faults: &str| folder().run(&[&["simulate", "idle.toml", faults][..], &torus].concat()).stderr;
+    let one = with("--set=faults.links=['0,0-1,0']");
+    assert!(one.contains(&format!("`options.split` makes no difference here: {reason}")), "{one}");
+    assert!(!with("--set=faults.links=[]").contains("options.split"));
+    let request =
+        r#"{"topology":"ring:5","algorithm":"dstm-tarjan","options":{"split":true},"source":3,"destinations":[4,1]}"#;
+    let answer = crate::wormcast_with_input(&["plan", "--batch", "-"], request);
+    assert!(answer.stdout.contains(&format!("`split` makes no difference: {reason}")), "{answer:?}");
+}
+
+#[test]
+fn the_last_of_a_value_and_a_sweep_counts() {
+    let folder = folder();
+    let (value, sweep) = ("--set=traffic.arrivals.rate=0.03", "--set=sweep.traffic.arrivals.rate=[0.01, 0.02]");
+    let rows = |settings: &[&str]| {
+        let run =
+            folder.run(&[&["sweep", "idle.toml", "--name=x", "--set=stop.min_replications=2"][..], settings].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        (folder.read("results/x.csv").lines().count() - 1, run.stderr)
+    };
+    let (count, warned) = rows(&[value, sweep]);
+    assert_eq!(count, 2);
+    assert!(warned.contains("traffic.arrivals.rate=0.03: replaced by"), "{warned}");
+    let (count, warned) = rows(&[sweep, value]);
+    assert_eq!(count, 1);
+    assert!(warned.contains("[0.01, 0.02]: replaced by"), "{warned}");
+    assert_eq!(rows(&["--set=traffic.arrivals={ process = 'bernoulli', rate = 0.03 }", sweep]), (2, String::new()));
+    // A table replaces what was set in it, in names as well.
+    let run = folder.run(&["sweep", "idle.toml", "--set=run.messages=50", "--set=run={ messages = 60 }"]);
+    assert!(run.stdout.starts_with("idle with run = {") && !run.stdout.contains("run.messages = 50"), "{}", run.stdout);
+}
+
+#[test]
+fn a_list_is_no_table() {
+    for (setting, expected) in [
+        ("run=['drain', 0, 7]", "`run` is a list: expected a table, such as `run = {"),
+        ("traffic.arrivals=['poisson', 0.1]", "`traffic.arrivals` is a list: expected a table"),
+        ("traffic.multicast=[3]", "`traffic.multicast` is a list: expected a table"),
+        ("stop=[0.9]", "`stop` is a list: expected a table"),
+        ("timing=[]", "`timing` is a list: expected a table"),
+        ("plot=['run.messages']", "`plot` is a list: expected a table"),
+    ] {
+        refused(&[&format!("--set={setting}")], expected);
+    }
+    let twice = Folder::with(&[("e.toml", &IDLE.replace("run.messages = 100", "[[run]]\nmessages = 3"))]);
+    let run = twice.run(&["simulate", "e.toml"]).bad_input();
+    assert!(run.contains("`run` is a list: expected a table"), "{run}");
+}
+
+/// A sweep beyond saturation, whose waiting messages take ever more memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sweep_ends_before_memory_does() {
+    let folder = folder();
+    let mut command = crate::command(&[
+        "sweep",
+        "idle.toml",
+        "--jobs=1",
+        "--set=run.messages=20000000",
+        "--set=sweep.traffic.arrivals.rate=[3]",
+    ]);
+    let run = crate::outcome(command.env("WORMCAST_MEMORY", "150MB").current_dir(folder.path()).spawn().unwrap());
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let expected = [
+        "out of memory: ",
+        "which is all that `WORMCAST_MEMORY` allows",
+        "results so far are kept in `results/store.db`",
+    ];
+    for part in expected {
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+}
+
+/// What `ulimit` leaves counts, whatever the variable says.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_variable_allows_no_more_than_ulimit() {
+    let script = format!(
+        "ulimit -v 600000; WORMCAST_MEMORY=100GB exec '{}' topology mesh:4000x4000",
+        env!("CARGO_BIN_EXE_wormcast")
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &script]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let run = crate::outcome(shell.spawn().unwrap());
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("`ulimit` allows no more"), "{}", run.stderr);
+}

@@ -103,7 +103,10 @@ fn plot_redraws_from_the_store_without_running() {
     folder.run(&["plot", "small.toml", "--set", "plot.y=latency.mean"]).success();
     assert!(outputs(&folder, "results")[1] != first[1] && outputs(&folder, "results")[0] == first[0]);
     let other = folder.run(&["plot", "small.toml", "--set", "seed=6"]).bad_input();
-    assert_eq!(other, "error: `results/store.db` has no results of this experiment: run `wormcast sweep` first\n");
+    assert_eq!(
+        other,
+        "error: `results/store.db` has no results of this experiment: run `wormcast sweep small.toml --set 'seed=6'` first\n"
+    );
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn what_cannot_be_looked_at_is_not_said_to_be_missing() {
 
 #[test]
 fn mistakes_in_usage_get_a_suggestion() {
-    assert!(wormcast(&["topolgy", "mesh:4"]).bad_input().contains("'topology'"));
+    assert!(wormcast(&["topolgy", "mesh:4"]).bad_input().contains("did you mean `topology`?"));
     assert!(wormcast(&["topology", "mesh:4", "--format", "jsn"]).bad_input().contains("'json'"));
     assert!(wormcast(&["plan", "--algoritm", "x"]).bad_input().contains("'--algorithm'"));
     let plan = |topology, algorithm, source| {

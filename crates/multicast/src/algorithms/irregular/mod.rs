@@ -1,4 +1,4 @@
-//! Multicast trees on irregular networks, and what tables of switches make.
+//! Multicast on irregular networks: trees, a chain, and the forwarding tables of fabrics.
 
 pub(crate) mod chain_ordered;
 pub(crate) mod covering_matrix;

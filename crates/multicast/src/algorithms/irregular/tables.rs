@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, NodeId, Shape};
+use wormcast_network::{ChannelId, Network, NodeId, Shape, require_memory};
 use wormcast_routing::{
-    Branching, Dependencies, E_CUBE, Fault, ForwardingTables, MulticastGroup, MulticastTables, NoTables,
-    RoutingRelation, TablesError, UP_DOWN, analyse_tables, choose_tables, read_members, read_multicast_tables,
-    read_tables,
+    Branching, Dependencies, E_CUBE, ForwardingTables, MulticastGroup, MulticastTables, NoTables, RoutingRelation,
+    TablesError, UP_DOWN, Unsupported, analyse_tables, choose_tables, read_members, read_multicast_tables, read_tables,
 };
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -22,7 +21,7 @@ use crate::registry::options::{AlgorithmOption, Multicasts};
 /// [`Tables`].
 pub const TABLES: Descriptor = Descriptor::built_in(
     "tables",
-    "where forwarding tables send unicasts, and multicast tables the messages to their groups",
+    "unicasts by forwarding tables, messages to groups by multicast tables",
     Sends::Trees,
     |network, options| Ok(Box::new(Tables::new(network, options)?)),
 )
@@ -72,22 +71,26 @@ impl Tables {
     /// The tables of the files that the options name, or tables for the routing.
     ///
     /// # Errors
-    /// If files cannot be read or do not fit the network, there are no tables for the routing, or messages would not arrive: from every node at every
-    /// other one, and from every member of a group at all other members and nobody else, once.
+    /// If files cannot be read or do not fit the network, there are no tables for the routing, or they take more memory than there is. If a message from some node
+    /// to some other would not arrive, or one to a group not once at each other member, or at anybody else.
     pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
+        if network.is_unidirectional() {
+            return Err(Unsupported::new(TABLES.name, "links with channels both ways", network).into());
+        }
         let own = &options.own;
         let tables = match &own.tables {
             Some(path) => {
+                let not_taken = |part, problem| AlgorithmError::NotTaken { algorithm: TABLES.name, part, problem };
                 if let Some(routing) = options.routing {
                     let problem = format!(
-                        "takes the routing from its tables and cannot use `{}`; leave one of the two out",
+                        "takes the routes from its tables and cannot use `{}`: leave one of the two out",
                         routing.name
                     );
-                    return Err(AlgorithmError::NotTaken {
-                        algorithm: TABLES.name,
-                        part: RequestPart::Routing,
-                        problem,
-                    });
+                    return Err(not_taken(RequestPart::Routing, problem));
+                }
+                if options.root.is_some() {
+                    let problem = "takes the routes from its tables, which have no root".to_owned();
+                    return Err(not_taken(RequestPart::Root, problem));
                 }
                 read_tables(network, path).map_err(|error| refused(AlgorithmOption::Tables, &error))?
             }
@@ -152,6 +155,9 @@ impl Tables {
     }
 }
 
+/// Bytes that an entry takes while tables are chosen: the entry, its place in the order, and its code.
+const ENTRY_BYTES: u64 = 36;
+
 fn refused(option: AlgorithmOption, error: &TablesError) -> AlgorithmError {
     AlgorithmError::Tables { option, problem: error.to_string() }
 }
@@ -163,6 +169,13 @@ fn tables_for_routing(network: &Arc<Network>, options: &Options) -> Result<Forwa
         _ => of_stages(network).unwrap_or(&UP_DOWN),
     };
     let relation = options.routing.unwrap_or_else(own).make(network, &options.of_routing())?;
+    let (routers, nodes) = (network.routers() as u64, network.nodes() as u64);
+    require_memory(
+        format_args!("forwarding tables for {}", network.name()),
+        routers * (routers + nodes) * ENTRY_BYTES,
+        |_| None,
+    )
+    .map_err(|error| AlgorithmError::Tables { option: AlgorithmOption::Tables, problem: error.to_string() })?;
     // Longer routes of permitted turns are as free of deadlock.
     let chosen = choose_tables(relation.as_ref(), true).map_err(|error: NoTables| AlgorithmError::NotTaken {
         algorithm: TABLES.name,
@@ -176,17 +189,11 @@ fn tables_for_routing(network: &Arc<Network>, options: &Options) -> Result<Forwa
 fn check_unicasts(network: &Network, tables: &ForwardingTables) -> Result<(), String> {
     let report = analyse_tables(tables);
     let Some(first) = report.undelivered.first() else { return Ok(()) };
-    let what = match first.fault {
-        Fault::Missing(router) => format!("{} has no entry", network.router_label(router)),
-        Fault::Nowhere(router, port) => format!("port {port} of {} leads nowhere", network.router_label(router)),
-        Fault::Loop(router) => format!("they run in a loop through {}", network.router_label(router)),
-        Fault::Wrong(node) => format!("they end at {}", network.node_label(node)),
-        Fault::Own(router) => format!("they end in {}", network.router_label(router)),
-    };
     let (source, destination) = (network.node_label(first.source), network.node_label(first.destination));
     let pairs = report.undelivered_pairs;
-    let all = if pairs == 1 { String::new() } else { format!("; {pairs} pairs of nodes are like this") };
-    Err(format!("the tables do not deliver messages from {source} to {destination}: {what}{all}"))
+    let all = if pairs == 1 { String::new() } else { format!("; {pairs} pairs of nodes in all") };
+    let reason = first.fault.reason(network);
+    Err(format!("the tables do not deliver messages from {source} to {destination}: {reason}{all}"))
 }
 
 /// Whether messages to groups get to all members, once, and to nobody else.
@@ -213,7 +220,9 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), Strin
             continue;
         }
         for &member in &report.members {
-            let Some(tree) = groups.tree(index, member) else { continue };
+            let Some(tree) = groups.tree(index, member) else {
+                return wrong(format!("packets of {} take a channel twice", label(&member)));
+            };
             let mut goes_on = vec![false; tree.branches.len()];
             for &(_, parent, _) in &tree.branches {
                 if let Some(parent) = parent {

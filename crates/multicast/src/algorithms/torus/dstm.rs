@@ -16,6 +16,7 @@ use crate::headers::tree_header::TreeHeader;
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::registry::descriptor::{Descriptor, MakeAlgorithm, Options};
 use crate::registry::family::Sends;
+use crate::registry::options::AlgorithmOption;
 
 /// The descriptor of a kind of [`Dstm`]; the kinds differ in their trees.
 pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: MakeAlgorithm) -> Descriptor {
@@ -288,6 +289,8 @@ impl Algorithm for Dstm {
 
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {
         let ports = Some(Ports { injection: 1, consumption: self.trees().len() as u32 });
-        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
+        let idle = (self.split && self.whole.len() == 1)
+            .then_some((AlgorithmOption::Split, "there is one tree without failed links, and nothing to split over"));
+        AlgorithmCapabilities { ports, idle, ..AlgorithmCapabilities::default() }
     }
 }

@@ -95,7 +95,7 @@ impl<'n> Dependencies<'n> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
 
     use super::*;
@@ -127,17 +127,22 @@ mod tests {
         assert_eq!(dependencies.deadlock(5), None);
     }
 
-    /// Two routers with several nodes each, and trees from either to the nodes of both: each holds a consumption channel where it
-    /// starts and waits for one where the other started.
-    #[test]
-    fn deliveries_beside_the_source_count() {
+    /// Two routers, joined by a link, with two nodes each.
+    pub(in super::super) fn two_routers() -> Arc<Network> {
         let mut pair = NetworkBuilder::new("pair");
         pair.at_least(2).unwrap();
         pair.link(RouterId::new(0), RouterId::new(1)).unwrap();
         for router in [0, 0, 1, 1] {
             pair.node(RouterId::new(router), NodeDetails::default()).unwrap();
         }
-        let pair = pair.build().unwrap();
+        pair.build().unwrap()
+    }
+
+    /// Two routers with several nodes each, and trees from either to the nodes of both: each holds a consumption channel where it
+    /// starts and waits for one where the other started.
+    #[test]
+    fn deliveries_beside_the_source_count() {
+        let pair = two_routers();
         let turns = crate::turn_prohibition(&pair);
         let deadlock = |packet_buffers, separate, ports| {
             Dependencies::of_trees(&pair, &turns, Branching { packet_buffers, separate }).deadlock(ports)

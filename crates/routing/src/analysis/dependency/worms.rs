@@ -101,8 +101,9 @@ impl Worms<'_, '_> {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::trees::tests::two_routers;
     use super::*;
-    use wormcast_network::{Network, NetworkBuilder, NodeDetails, RouterId, TopologySpec};
+    use wormcast_network::{Network, RouterId, TopologySpec};
 
     fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -160,13 +161,7 @@ mod tests {
     /// Two routers with two nodes each; each tree delivers to the other node at its own router, which it holds, and to the one that the other tree holds.
     #[test]
     fn a_delivery_where_a_tree_begins_can_block_another() {
-        let mut pair = NetworkBuilder::new("pair");
-        pair.at_least(2).unwrap();
-        pair.link(RouterId::new(0), RouterId::new(1)).unwrap();
-        for router in [0, 0, 1, 1] {
-            pair.node(RouterId::new(router), NodeDetails::default()).unwrap();
-        }
-        let pair = pair.build().unwrap();
+        let pair = two_routers();
         let deadlock = |delivers, branching| {
             let mut dependencies = Dependencies::new(&pair);
             dependencies.add_worms(|worms| {

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::experiment::{SettingArguments, warn_of_idle};
-use super::output::Files;
+use super::output::{Files, write_plot};
 use super::results::{AGAIN, Places, failure, threads, unless_deadlocked, unusable, with_progress};
 use super::{Format, write_json};
 use crate::failure::Failure;
@@ -137,13 +137,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
     let mut plots = Vec::new();
     match plot_comparison(&compared) {
-        Ok(plot) => {
-            for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {
-                let path = places.folder().join(format!("{stem}.{ending}"));
-                write_file(&path, contents).map_err(Failure::failed)?;
-                plots.push(path.display().to_string());
-            }
-        }
+        Ok(plot) => write_plot(&stem, &plot, |name, contents| {
+            let path = places.folder().join(name);
+            plots.push(path.display().to_string());
+            write_file(&path, contents).map_err(Failure::failed)
+        })?,
         Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
         Err(error) => return Err(Failure::failed(error)),
     }

@@ -93,7 +93,7 @@ fn favourite(point: &ComparedPoint) -> Option<&str> {
 
 /// A series with its value, what is certain of it, and its difference.
 fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
-    let Standing { series, state, value, difference, relation } = standing;
+    let Standing { series, state, value, difference, same_messages, relation } = standing;
     let word = match (state, relation) {
         (State::Saturated, _) => "saturated",
         (State::Deadlocked, _) => "deadlocked",
@@ -107,17 +107,21 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
     };
     let mark = if *state == State::Unsettled { " *" } else { "" };
     let value = value.map_or_else(String::new, |value| format!("{}{mark}", value.text()));
-    let difference = difference.map_or_else(String::new, |difference| signed(&difference, ""));
+    let difference = difference.map_or_else(String::new, |difference| signed(&difference, "", *same_messages));
     let why = standing.open_because().map_or_else(String::new, |why| format!(" ({why})"));
     format!("{series:<width$}  {word:<11}  {value:<16}  {difference}{why}").trim_end().to_owned()
 }
 
-/// A difference with its sign, unit and number of pairs.
-fn signed(difference: &Estimate, unit: &str) -> String {
+/// A difference with its sign, unit and number of pairs, or of runs on each side where these met other messages.
+fn signed(difference: &Estimate, unit: &str, same_messages: Option<bool>) -> String {
     let sign = if difference.mean > 0.0 { "+" } else { "" };
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    let pairs = if difference.count == 1 { "pair" } else { "pairs" };
-    format!("{sign}{}{unit}, {} {pairs}", difference.text(), difference.count)
+    let of = match (same_messages, difference.count) {
+        (Some(false), _) => "runs each, of other messages",
+        (_, 1) => "pair",
+        _ => "pairs",
+    };
+    format!("{sign}{}{unit}, {} {of}", difference.text(), difference.count)
 }
 
 /// How the first of two series is to the other, whichever of them the point's difference is from.
@@ -128,11 +132,11 @@ fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
     if let Some(difference) = [a, b].into_iter().find_map(|standing| standing.difference.filter(equal)) {
         return format!("equal in all {} pairs", difference.count);
     }
-    for standing @ Standing { series, difference, .. } in [a, b] {
+    for standing @ Standing { series, difference, same_messages, .. } in [a, b] {
         if let Some(difference) = difference {
             let mean = if series == first { difference.mean } else { -difference.mean };
             let why = standing.open_because().map_or_else(String::new, |why| format!(" ({why})"));
-            return format!("{}{why}", signed(&Estimate { mean, ..*difference }, unit));
+            return format!("{}{why}", signed(&Estimate { mean, ..*difference }, unit, *same_messages));
         }
     }
     match (a.state, b.state) {
@@ -199,6 +203,7 @@ mod tests {
             state: State::Measured,
             value: Some(Estimate { mean, half_width: None, ends: None, count: 1 }),
             difference: None,
+            same_messages: None,
             relation,
         };
         ComparedPoint {

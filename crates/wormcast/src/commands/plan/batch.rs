@@ -161,7 +161,9 @@ fn answer(line: &[u8], cache: &mut AlgorithmCache, out: &mut dyn Write) -> Resul
     let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, &multicast)?;
     let summary = plan.summary(algorithm.routing(), request.ports).map_err(Failure::bad_input)?;
-    let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, &summary)];
+    let idle_option = algorithm.capabilities().idle;
+    let idle_option = idle_option.map(|(option, reason)| format!("`{option}` makes no difference: {reason}"));
+    let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, &summary), idle_option];
     let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
     let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
     let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));

@@ -137,6 +137,9 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
+    if let Some((option, reason)) = algorithm.capabilities().idle {
+        warn_of_idle_option(&format!("--option {option}"), true, reason);
+    }
     let flit_bits = arguments.flit_bits.unwrap_or(FlitBits::default().0).get();
     let answer = PlanReport {
         network: &network,

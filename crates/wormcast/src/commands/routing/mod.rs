@@ -361,7 +361,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads("--multicasts", arguments.multicasts.as_deref());
     let data_on_output = arguments.fabric.files(data_on_output).check()?;
     if let (Some(option), None) = (arguments.fabric.given(), &arguments.tables) {
-        let message = format!("`{option}` is beside unicast tables: expected `--tables FILE`, too");
+        let message = format!("`{option}` goes with unicast tables: expected `--tables FILE`, too");
         return Err(Failure::BadInput(message));
     }
     let network = network(&arguments.topology)?;

@@ -146,12 +146,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let check = StaticCheck::new(scenario);
     match &check {
         Some(StaticCheck { deadlock_free: true, .. }) => {}
-        Some(_) => warn_of_deadlock(&point.spec, scenario),
+        Some(_) => warn_of_deadlock(&experiment, &point.spec, scenario),
         None => Failure::warn(&format!(
             "whether worms of `{0}` on `{1}` can deadlock is not analysed before the run, as {TOO_LARGE_TO_CHECK}: see `{2}`",
             point.spec.algorithm,
             point.spec.topology,
-            analysis_command(&point.spec, scenario)
+            analysis_command(&experiment, &point.spec, scenario)
         )),
     }
 

@@ -41,7 +41,7 @@ pub(super) fn observed(
             (channels.as_ref().map(|_| ChannelUse::new(network, space)), open(buffers)?.map(BufferLog::new)),
         ),
     );
-    step(SIMULATING, "busy cycles", 0, 0);
+    step(SIMULATING, "cycles with events", 0, 0);
     let AtEnd { shares, waits, interrupted } = end;
     let mut interruption = Interruption::default();
     let mut always = (shares, &mut interruption);
@@ -85,7 +85,7 @@ impl Observer for Interruption {
         const SELDOM: usize = 1 << 10;
         let cycles = self.cycles.get() + 1;
         self.cycles.set(cycles);
-        if cycles.is_multiple_of(SELDOM) && ask(SIMULATING, "busy cycles", cycles, 0).is_break() {
+        if cycles.is_multiple_of(SELDOM) && ask(SIMULATING, "cycles with events", cycles, 0).is_break() {
             self.stopped.set(true);
         }
         self.stopped.get()
@@ -140,7 +140,8 @@ pub(super) fn window(text: &str) -> Result<Range<Cycle>, String> {
     };
     let window = cycle(from, 0)?..cycle(to, Cycle::MAX)?;
     if window.is_empty() {
-        return Err(format!("it ends before it starts; {expected}"));
+        let fault = if window.start == window.end { "it is empty" } else { "it ends before it starts" };
+        return Err(format!("{fault}; {expected}"));
     }
     Ok(window)
 }
