@@ -72,10 +72,10 @@ impl<'a> Unicasts<'a> {
 /// O(routers x channels) for distances and loads.
 ///
 /// # Errors
-/// If the tables of the routing do not fit in memory, if there are fewer virtual channels than it needs, or if the settings ask whether a deadlock can be reached by worms that the search
+/// If the tables of the routing do not fit in memory, or if the settings ask whether a deadlock can be reached by worms that the search
 /// does not cover.
 pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result<Report, AnalysisError> {
-    let (network, settings) = (relation.network(), &settings.on_channels_of(relation)?);
+    let (network, settings) = (relation.network(), &settings.on_channels_of(relation));
     // All permitted turns together say more than the routes that are taken, and sooner.
     let turns = relation.capabilities().turns.map(TurnRouting::turns);
     let numbering = turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
@@ -132,7 +132,7 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
     settings: &Settings,
     give: impl FnOnce(&mut Adding<'_, '_, 'n>) -> Result<(), E>,
 ) -> Result<Report, E> {
-    let (network, settings) = (unicasts.network(), &settings.on_channels_of(unicasts.relation())?);
+    let (network, settings) = (unicasts.network(), &settings.on_channels_of(unicasts.relation()));
     let branching = settings.given_branching(network)?;
     let mut dependencies = unicasts.dependencies()?;
     let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
@@ -147,11 +147,10 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 /// how it loads links.
 ///
 /// # Errors
-/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to or fewer virtual channels
-/// than the routing needs, or if the settings ask
+/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if the settings ask
 /// whether a deadlock can be reached by worms that the search does not cover.
 pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Report, AnalysisError> {
-    let (network, settings) = (algorithm.network(), &settings.on_channels_of(algorithm.routing())?);
+    let (network, settings) = (algorithm.network(), &settings.on_channels_of(algorithm.routing()));
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
     if trees && settings.virtual_channels() > 1 {

@@ -145,9 +145,20 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 blockers.extend(arbiter.link_holders(link, request.range(position)));
                 if !blockers[before..].iter().all(|&holder| search.is_dead(holder)) {
                     blockers.truncate(before);
-                    let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
-                    let dead = |worm: &u32| *worm != request.worm && search.is_dead(*worm);
-                    blockers.extend(ahead.map(|other| other.worm).find(dead));
+                    // Whoever asks for all of them before, or for each one.
+                    for vc in request.range(position).of(self.config.virtual_channels) {
+                        let dead = |worm: &u32| *worm != request.worm && search.is_dead(*worm);
+                        let ahead = arbiter.ahead(request, position, vc).filter_map(|index| arbiter.request(index));
+                        let holder = Some(arbiter.holder(link, vc)).filter(|&holder| search.is_dead(holder));
+                        let Some(blocker) = ahead.map(|other| other.worm).find(dead).or(holder) else {
+                            blockers.truncate(before);
+                            break;
+                        };
+                        blockers.push(blocker);
+                        if !arbiter.is_divided() {
+                            break;
+                        }
+                    }
                 }
                 let blocked = blockers.len() > before;
                 if blocked && request.all_links {
