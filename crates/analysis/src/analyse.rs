@@ -81,7 +81,7 @@ pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result
     let numbering = turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
     match numbering {
         Some(numbering) => {
-            let found = Found { cycle: None, numbering: Some(numbering), multicasts: None };
+            let found = Found { cycle: None, virtual_channels: None, numbering: Some(numbering), multicasts: None };
             report(Unicasts::Routing(relation), settings, found)
         }
         None => of_unicasts(Unicasts::Routing(relation), settings),
@@ -194,6 +194,8 @@ pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
 /// The result of the check of unicasts, and of multicasts beside them.
 struct Found<'n> {
     cycle: Option<Vec<Resource>>,
+    /// The virtual channel of each channel of the cycle, where the routing divides several.
+    virtual_channels: Option<Vec<u32>>,
     numbering: Option<ChannelNumbering>,
     multicasts: Option<Multicasts<'n>>,
 }
@@ -207,17 +209,24 @@ impl<'n> Found<'n> {
     ) -> Self {
         let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
         let cycle = dependencies.deadlock(settings.consumption_ports(None));
-        Self { cycle, numbering: unicast_proof(network, &dependencies), multicasts }
+        let several = cycle.is_some() && settings.virtual_channels() > 1;
+        let divided = several.then(|| dependencies.divided_deadlock()).flatten();
+        let virtual_channels =
+            divided.map(|cycle| cycle.into_iter().map(|(_, virtual_channel)| virtual_channel).collect());
+        Self { cycle, virtual_channels, numbering: unicast_proof(network, &dependencies), multicasts }
     }
 }
 
 /// The report on unicasts, and on multicasts beside them.
 fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Result<Report, AnalysisError> {
     let network = unicasts.network();
-    let Found { cycle, numbering, multicasts } = found;
+    let Found { cycle, virtual_channels, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
-    let resources = CycleResource::all(network, cycle);
+    let mut resources = CycleResource::all(network, cycle);
+    if let (Some(resources), Some(on)) = (&mut resources, virtual_channels) {
+        *resources = resources.drain(..).zip(on).map(|(channel, on)| channel.on_virtual_channel(on)).collect();
+    }
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.numbering = numbering;
     report.replication = settings.replication;

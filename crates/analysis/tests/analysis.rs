@@ -13,7 +13,8 @@ use wormcast_multicast::{Algorithm, Multicast, Options, algorithm_by_name};
 use wormcast_network::watch::{Watch, WorkProgress, watched};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
 use wormcast_routing::{
-    Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, choose_tables, routing_by_name,
+    Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, choose_tables,
+    routing_by_name,
 };
 
 fn network(spec: &str) -> Arc<Network> {

@@ -100,8 +100,15 @@ pub trait VirtualChannels: Send + Sync {
 /// [`lanes`](VirtualChannels::lanes) to its target. It passes its target, if that lies on the way to the waypoint. So besides the channel by which it came, a header knows
 /// whether the waypoint lies ahead, and which.
 pub trait Waypoints: Send + Sync {
-    /// The waypoint of a worm from `source` to `target`, by a random number that is drawn for it; `None`: it goes straight.
-    fn waypoint(&self, source: RouterId, target: RouterId, drawn: u64) -> Option<RouterId>;
+    /// The waypoint of a worm from `source` to `target`, by a random number that is drawn for it; `None`: it goes straight. `load` says how many virtual channels of a channel
+    /// out of the source's router are held, together with the requests that wait for it.
+    fn waypoint(
+        &self,
+        source: RouterId,
+        target: RouterId,
+        drawn: u64,
+        load: &dyn Fn(ChannelId) -> u32,
+    ) -> Option<RouterId>;
 
     /// Whether a worm that starts at `source` may have this waypoint, whatever its target.
     fn may_lead_over(&self, source: RouterId, waypoint: RouterId) -> bool;

@@ -78,6 +78,7 @@ pub use relations::spam_routing::{SPAM_ROUTING, SPAM_TREE, SpamRouting};
 pub use relations::tree_routing::{TREE_ROUTING, TreeRouting, TreesError};
 pub use relations::turn_prohibition::{TURN_PROHIBITION, TURN_PROHIBITION_DETERMINISTIC, turn_prohibition};
 pub use relations::turnaround::{TURNAROUND, TURNAROUND_DETERMINISTIC, Turnaround};
+pub use relations::ugal::{UGAL, Ugal};
 pub use relations::up_down::{InvalidRoot, Root, UP_DOWN, UP_DOWN_DETERMINISTIC, up_down};
 pub use relations::valiant::{VALIANT, VALIANT_GROUP, Valiant};
 pub use relations::west_first::{WEST_FIRST, WestFirst};

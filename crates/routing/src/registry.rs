@@ -12,7 +12,7 @@ use crate::relations::tree_routing::TreesError;
 use crate::relations::up_down::{InvalidRoot, Root};
 use crate::relations::{
     dateline, destination_tag, duato, e_cube, hamiltonian, minimal, nca, negative_first, north_last, odd_even,
-    spam_routing, tree_routing, turn_prohibition, turnaround, up_down, valiant, west_first,
+    spam_routing, tree_routing, turn_prohibition, turnaround, ugal, up_down, valiant, west_first,
 };
 use crate::trees::tree_error::TreeError;
 
@@ -34,6 +34,7 @@ pub const ROUTINGS: &[&RoutingDescriptor] = &[
     &minimal::MINIMAL,
     &valiant::VALIANT,
     &valiant::VALIANT_GROUP,
+    &ugal::UGAL,
     &up_down::UP_DOWN,
     &turn_prohibition::TURN_PROHIBITION,
     &up_down::UP_DOWN_DETERMINISTIC,

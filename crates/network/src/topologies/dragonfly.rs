@@ -73,9 +73,9 @@ impl Dragonfly {
             }
         }
         for one in 0..self.groups() {
-            links.extend((one + 1..self.groups()).map(|other| {
-                (self.gateway(one, other).raw(), self.gateway(other, one).raw())
-            }));
+            links.extend(
+                (one + 1..self.groups()).map(|other| (self.gateway(one, other).raw(), self.gateway(other, one).raw())),
+            );
         }
         links
     }

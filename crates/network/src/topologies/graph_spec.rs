@@ -96,7 +96,12 @@ impl<'t> Given<'t> {
     }
 
     /// `key=value` pairs of these keys.
-    pub(super) fn read(spec: &'t str, example: &'static str, text: &'t str, keys: &[&'static str]) -> Result<Self, TopologyError> {
+    pub(super) fn read(
+        spec: &'t str,
+        example: &'static str,
+        text: &'t str,
+        keys: &[&'static str],
+    ) -> Result<Self, TopologyError> {
         let mut given = Self { spec, example, values: Vec::new() };
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {

@@ -50,7 +50,9 @@ impl HyperX {
         for router in 0..self.grid.len() {
             for (dimension, &extent) in self.grid.extents().iter().enumerate() {
                 let further = 1..extent - self.grid.coordinate(router, dimension);
-                links.extend(further.map(|by| (router as u32, (router + by as usize * self.grid.stride(dimension)) as u32)));
+                links.extend(
+                    further.map(|by| (router as u32, (router + by as usize * self.grid.stride(dimension)) as u32)),
+                );
             }
         }
         links

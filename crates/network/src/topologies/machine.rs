@@ -69,7 +69,9 @@ impl MachineSpec {
                     let below = (3..q).rev().find(|&q| is_odd_prime(q));
                     let above = (q.max(2) + 1..).find(|&q| is_odd_prime(q));
                     let nearest: Vec<String> = below.into_iter().chain(above).map(|q| format!("`q={q}`")).collect();
-                    return Err(given.error(format!("`q={q}` is not an odd prime: the nearest is {}", nearest.join(" or "))));
+                    return Err(
+                        given.error(format!("`q={q}` is not an odd prime: the nearest is {}", nearest.join(" or ")))
+                    );
                 }
                 given.check_links(SlimFly::link_count(q))?;
                 (Self::SlimFly(SlimFly::new(q, nodes)), given)
@@ -91,7 +93,9 @@ impl MachineSpec {
     pub(crate) fn sizes(&self) -> (u128, u128, u128) {
         let (routers, links, each) = match self {
             Self::Dragonfly(dragonfly) => (dragonfly.routers(), dragonfly.link_count(), dragonfly.nodes_each()),
-            Self::HyperX(hyperx) => (hyperx.grid.len() as u128, HyperX::link_count(hyperx.grid.extents()), hyperx.nodes),
+            Self::HyperX(hyperx) => {
+                (hyperx.grid.len() as u128, HyperX::link_count(hyperx.grid.extents()), hyperx.nodes)
+            }
             Self::SlimFly(fly) => (2 * u128::from(fly.q()).pow(2), SlimFly::link_count(fly.q()), fly.nodes_each()),
         };
         (routers, links, routers * u128::from(each))

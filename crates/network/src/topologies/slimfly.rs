@@ -26,7 +26,8 @@ pub(crate) fn is_odd_prime(q: u32) -> bool {
 impl SlimFly {
     /// For an odd prime.
     pub(crate) fn new(q: u32, nodes: u32) -> Self {
-        let element = |root: u32, power: u32| (0..power).fold(1u64, |product, _| product * u64::from(root) % u64::from(q));
+        let element =
+            |root: u32, power: u32| (0..power).fold(1u64, |product, _| product * u64::from(root) % u64::from(q));
         // The order of a primitive element is q - 1.
         let order = |root: u32| (1..q).find(|&power| element(root, power) == 1);
         let root = (2..q).find(|&root| order(root) == Some(q - 1)).unwrap_or(1);

@@ -30,7 +30,8 @@ pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`
     `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
     `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
 const GRIDS: [(&str, &str); 3] = [("mesh", "mesh:16x16"), ("torus", "torus:16x16"), ("hypercube", "hypercube:10")];
-const MULTISTAGE: [(&str, &str); 4] = [("bmin", "bmin:4x3"), ("butterfly", "butterfly:4x3"), ("omega", "omega:4x3"), FAT_TREE];
+const MULTISTAGE: [(&str, &str); 4] =
+    [("bmin", "bmin:4x3"), ("butterfly", "butterfly:4x3"), ("omega", "omega:4x3"), FAT_TREE];
 const FAT_TREE: (&str, &str) = ("fattree", "fattree:k=4,levels=3");
 
 /// Some forms, for messages.
@@ -269,7 +270,9 @@ impl TopologySpec {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
-            Self::Bmin(radix, stages) | Self::FatTree(radix, stages) => return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages)))),
+            Self::Bmin(radix, stages) | Self::FatTree(radix, stages) => {
+                return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages))));
+            }
             Self::Butterfly(radix, stages) => {
                 return Ok(Arc::new(unidirectional(name, Stages::new(*radix, *stages), Wiring::Butterfly)));
             }

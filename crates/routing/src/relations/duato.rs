@@ -127,9 +127,7 @@ impl VirtualChannels for Duato {
             // The first productive dimension, or in hypercubes the last.
             Escape::ECube(_) if matches!(self.network().shape(), Shape::Hypercube(_)) => out.last().map(|at| (at.0, 0)),
             Escape::ECube(_) => out.first().map(|at| (at.0, 0)),
-            Escape::Dateline(ways) => {
-                ways.step(at, None, target).map(|(channel, class)| (channel, class.unwrap_or(0)))
-            }
+            Escape::Dateline(ways) => ways.step(at, None, target).map(|(channel, class)| (channel, class.unwrap_or(0))),
         };
         out.extend(escape.map(|(channel, class)| (channel, VcRange::only(class))));
     }

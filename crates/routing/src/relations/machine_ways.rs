@@ -71,7 +71,9 @@ impl Ways {
                 network.channel_between(at, next).into_iter().for_each(|channel| take(channel, part));
             }
             Shape::HyperX(hyperx) => {
-                let differs = |d: &usize| hyperx.grid().coordinate(at.index(), *d) != hyperx.grid().coordinate(target.index(), *d);
+                let differs = |d: &usize| {
+                    hyperx.grid().coordinate(at.index(), *d) != hyperx.grid().coordinate(target.index(), *d)
+                };
                 let next = (0..hyperx.grid().dimensions()).find(differs).map(|d| hyperx.towards(at, target, d));
                 next.and_then(|next| network.channel_between(at, next)).into_iter().for_each(|c| take(c, Part::Last));
             }
@@ -84,6 +86,18 @@ impl Ways {
             }
             _ => {}
         }
+    }
+
+    /// The first channel of a shortest way, and its hops; `None` from a router to itself.
+    pub(super) fn shortest(&self, from: RouterId, to: RouterId) -> Option<(ChannelId, u64)> {
+        let (mut at, mut first, mut hops) = (from, None, 0);
+        while at != to {
+            let mut next = None;
+            self.each(at, to, |channel, _| next = next.or(Some(channel)));
+            first = first.or(next);
+            (at, hops) = (self.network.to(next?), hops + 1);
+        }
+        Some((first?, hops))
     }
 
     /// How many classes shortest ways alone need.

@@ -75,6 +75,10 @@ impl Valiant {
         }
     }
 
+    pub(super) fn ways(&self) -> &Ways {
+        &self.ways
+    }
+
     /// The class of a hop: on the way to the waypoint, or after it.
     fn class(&self, part: Part, before: bool) -> Class {
         let after = u8::from(!before);
@@ -127,7 +131,13 @@ impl VirtualChannels for Valiant {
 }
 
 impl Waypoints for Valiant {
-    fn waypoint(&self, source: RouterId, target: RouterId, drawn: u64) -> Option<RouterId> {
+    fn waypoint(
+        &self,
+        source: RouterId,
+        target: RouterId,
+        drawn: u64,
+        _: &dyn Fn(ChannelId) -> u32,
+    ) -> Option<RouterId> {
         let scaled = |of: u32| ((u128::from(drawn) * u128::from(of)) >> 64) as u32;
         match self.network().shape() {
             Shape::Dragonfly(dragonfly) if self.over_groups => {

@@ -118,6 +118,8 @@ pub(crate) struct Arbiter {
     wakes: Vec<(Cycle, u32)>,
     pending: usize,
     pub(crate) selector: Selector,
+    /// Links that have been granted in this cycle, if somebody asks for loads.
+    granted: Option<Vec<ChannelId>>,
     /// Scratch: the links that a request may be granted.
     free: Vec<ChannelId>,
 }
@@ -143,8 +145,25 @@ impl Arbiter {
             wakes: Vec::new(),
             pending: 0,
             selector,
+            granted: None,
             free: Vec::new(),
         }
+    }
+
+    /// Has it count the loads of links.
+    pub(crate) fn count_loads(&mut self) {
+        self.granted = Some(Vec::new());
+    }
+
+    /// The virtual channels of a link that are held, with the requests that wait for it, when the cycle began: what is granted or asked for
+    /// in this cycle does not count.
+    pub(crate) fn load(&self, link: ChannelId) -> u32 {
+        let held = (0..self.virtual_channels).filter(|&vc| !self.is_free(link, vc)).count();
+        let new = self.granted.iter().flatten().filter(|&&granted| granted == link).count();
+        let waits = |&request: &u32| self.requests[request as usize].key.cycle < self.now;
+        let mut last = NONE;
+        let entries = self.queues.iter(link.index()).filter(|&other| std::mem::replace(&mut last, other) != other);
+        (held - new + entries.filter(waits).count()) as u32
     }
 
     /// Whether requests may ask for some virtual channels only.
@@ -160,6 +179,7 @@ impl Arbiter {
     /// Advances to a cycle; cycles must not decrease.
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
+        self.granted.iter_mut().for_each(Vec::clear);
     }
 
     pub(crate) fn request(&self, index: u32) -> Option<&Request> {
@@ -229,6 +249,7 @@ impl Arbiter {
         let index = self.index(channel, virtual_channel);
         debug_assert!(self.holds[index].is_free(self.now), "a channel has one holder");
         self.holds[index] = Hold::by(worm);
+        self.granted.iter_mut().for_each(|granted| granted.push(channel));
     }
 
     /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
@@ -516,7 +537,11 @@ impl Arbiter {
             let waits = |&other: &u32| requests[other as usize].key.cycle < now;
             let waiting = |link: ChannelId| {
                 let mut last = NONE;
-                queues.iter(link.index()).filter(|&other| std::mem::replace(&mut last, other) != other).filter(waits).count()
+                queues
+                    .iter(link.index())
+                    .filter(|&other| std::mem::replace(&mut last, other) != other)
+                    .filter(waits)
+                    .count()
             };
             let link = self.selector.choose((now, request.key.worm), &request.links, &free, waiting);
             let mut places = request.links.iter().enumerate().filter(|&(_, &other)| other == link);

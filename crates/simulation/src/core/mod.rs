@@ -92,6 +92,15 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let space = ChannelSpace::new(network, config.ports);
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
+        let mut arbiter = Arbiter::new(
+            space,
+            network.nodes(),
+            (config.virtual_channels, division.is_some()),
+            Selector::new(config.selection, config.seed, space.links()),
+        );
+        if waypoints.is_some() {
+            arbiter.count_loads();
+        }
         Self {
             network,
             routing,
@@ -108,12 +117,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             nodes: vec![NodeState::IDLE; network.nodes()],
             channels: Channels {
                 space,
-                arbiter: Arbiter::new(
-                    space,
-                    network.nodes(),
-                    (config.virtual_channels, division.is_some()),
-                    Selector::new(config.selection, config.seed, space.links()),
-                ),
+                arbiter,
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
                 headers: Headers::default(),
                 asked: Vec::new(),

@@ -67,7 +67,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
-                route.waypoint = waypoints.waypoint(at, route.heads_for, drawn);
+                let arbiter = &self.channels.arbiter;
+                route.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
             }
             route.waypoint = route.waypoint.filter(|&waypoint| waypoint != at);
         }

@@ -673,18 +673,20 @@ fn machines() {
     ];
     let headers = &[Bare, BitString];
     let about = About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 6) };
-    let routings = select(&["minimal", "valiant", "valiant", "valiant-group"][..]);
+    let routings = select(&["minimal", "valiant", "valiant-group", "ugal", "ugal"][..]);
     let cases = (cases_on(MACHINES, about), routings).prop_map(|(case, routing)| {
         let other = routing == "valiant-group" && !case.topology.starts_with("dragonfly");
         let routing = if other { "valiant" } else { routing };
-        let virtual_channels = if routing == "minimal" { case.config.virtual_channels } else { case.config.virtual_channels.max(4) };
+        let virtual_channels =
+            if routing == "minimal" { case.config.virtual_channels } else { case.config.virtual_channels.max(4) };
         let config = EngineConfig { virtual_channels, ..case.config };
         Case { routing: routing.to_owned(), config, ..case }
     });
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) };
     proptest!(config, |(case in cases)| compare(&case)?);
     let trees = About { channels: (1, 1), ..about };
-    let trees = (cases_on(&["fattree:k=2,levels=3", "fattree:k=3,levels=2"], trees)).prop_map(|case| Case { routing: "nca".to_owned(), ..case });
+    let trees = (cases_on(&["fattree:k=2,levels=3", "fattree:k=3,levels=2"], trees))
+        .prop_map(|case| Case { routing: "nca".to_owned(), ..case });
     proptest!(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) }, |(case in trees)| {
         compare(&case)?;
     });

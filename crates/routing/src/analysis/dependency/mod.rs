@@ -271,7 +271,8 @@ impl<'n> Dependencies<'n> {
     /// Where virtual channels are divided, those are suspect whose holder may be where all that it may take is suspect.
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
         if let Some(waits) = self.divided_waits() {
-            let channels = |cycle: Vec<(ChannelId, u32)>| cycle.into_iter().map(|(c, _)| Resource::Channel(c)).collect();
+            let channels =
+                |cycle: Vec<(ChannelId, u32)>| cycle.into_iter().map(|(c, _)| Resource::Channel(c)).collect();
             return waits.cycle().map(channels);
         }
         Check::new(self, consumption_ports as usize).run()

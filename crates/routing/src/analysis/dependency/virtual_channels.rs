@@ -19,7 +19,8 @@ pub(super) struct Waits {
 /// What is known of the states while worms are followed.
 struct Following {
     count: u32,
-    states: HashSet<(u32, Box<[u32]>)>,
+    /// What may be taken next, by what is held.
+    states: Vec<HashSet<Box<[u32]>>>,
     /// The last pass in which a virtual channel was reached.
     reached: Vec<u32>,
     pass: u32,
@@ -64,7 +65,10 @@ impl Following {
             vertices_of(at, Some(arrived), &mut next);
             let reached = &mut self.reached;
             work.extend(next.iter().filter(|&&v| std::mem::replace(&mut reached[v as usize], pass) != pass));
-            self.states.insert((held, next.as_slice().into()));
+            let states = &mut self.states[held as usize];
+            if !states.contains(next.as_slice()) {
+                states.insert(next.as_slice().into());
+            }
         }
     }
 }
@@ -80,7 +84,8 @@ impl Waits {
         let count = links_have.clamp(1, 1 << 7) as u32;
         let asked = division.needed().max(count as u8);
         let vertices = network.channels() * count as usize;
-        let mut following = Following { count, states: HashSet::new(), reached: vec![u32::MAX; vertices], pass: 0 };
+        let states = vec![HashSet::new(); vertices];
+        let mut following = Following { count, states, reached: vec![0; vertices], pass: 0 };
         let entering = network.entering_nodes();
         let sources = || network.router_ids().filter(|router| entering[router.index()] > 0);
         // The virtual channels by which waypoints are reached.
@@ -101,7 +106,8 @@ impl Waits {
             let lanes = |at, arrived, out: &mut Lanes| division.lanes(at, arrived, target, asked, out);
             following.follow(network, target, sources(), &turning, lanes);
         }
-        let mut states: Vec<_> = following.states.into_iter().collect();
+        let all = (0..).zip(following.states).flat_map(|(held, all)| all.into_iter().map(move |next| (held, next)));
+        let mut states: Vec<_> = all.collect();
         states.sort_unstable();
         Self { count, vertices, states }
     }

@@ -377,7 +377,14 @@ impl Oracle<'_> {
             let drawn = [6, id as u64, 0].iter().fold(self.config.seed, |z, &value| mix(z ^ mix(value)));
             let waypoints = self.routing.capabilities().waypoints;
             let target = self.network.router_of(path.stops[0]);
-            let waypoint = waypoints.and_then(|all| all.waypoint(source.router, target, drawn));
+            let load = |link: ChannelId| {
+                let held = self.held[link.index()].iter().flatten().count();
+                let waits = |request: &&Request| {
+                    request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link.raw()))
+                };
+                (held + self.requests.iter().filter(waits).count()) as u32
+            };
+            let waypoint = waypoints.and_then(|all| all.waypoint(source.router, target, drawn, &load));
             self.worms[id].waypoint = waypoint;
         }
         let worm = &self.worms[id];
@@ -476,8 +483,8 @@ impl Oracle<'_> {
 
     // Arbitration.
 
-    /// Rule 19: which of the links that it may have a request gets; `behind` are the requests that come after it.
-    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], behind: &[Request]) -> u32 {
+    /// Rule 19: which of the links that it may have a request gets; the others are those that have not been granted before it, and those that come after it.
+    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], others: [&[Request]; 2]) -> u32 {
         if any.len() == 1 {
             return free[0];
         }
@@ -497,7 +504,7 @@ impl Oracle<'_> {
                     let waits = |request: &&Request| {
                         request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link))
                     };
-                    (behind.iter().filter(waits).count(), self.sent[link as usize])
+                    (others.concat().iter().filter(waits).count(), self.sent[link as usize])
                 };
                 let least = free.iter().map(|&link| load(link)).min().unwrap();
                 *free.iter().find(|&&link| load(link) == least).unwrap()
@@ -557,7 +564,7 @@ impl Oracle<'_> {
                         let preferred = open.first()?.1;
                         let open: Vec<_> = open.iter().filter(|at| at.1 == preferred).collect();
                         let links: Vec<u32> = open.iter().map(|at| at.0).collect();
-                        let link = self.select(now, request.worm, any, &links, &requests);
+                        let link = self.select(now, request.worm, any, &links, [&left, &requests]);
                         open.iter().find(|at| at.0 == link).map(|at| (link, at.2))
                     }
                     Part::Pool(any) => any.iter().copied().find(|&c| self.is_free(c)).map(|channel| (channel, 0)),
