@@ -270,8 +270,14 @@ fn turn_models_are_safe_and_take_shortest_ways() {
     }
 }
 
+/// A dimension, and which way along it.
+type Heading = (usize, Direction);
+
+/// Whether a turn in a column is permitted.
+type Permits = fn(u32, Heading, Heading) -> bool;
+
 /// The turns that worms take, as (from, to) in the four directions, by column.
-fn turns(relation: &dyn RoutingRelation) -> BTreeSet<(u32, (usize, Direction), (usize, Direction))> {
+fn turns(relation: &dyn RoutingRelation) -> BTreeSet<(u32, Heading, Heading)> {
     let mesh = relation.network();
     let mut turns = BTreeSet::new();
     let mut candidates = Vec::new();
@@ -300,10 +306,10 @@ fn turns(relation: &dyn RoutingRelation) -> BTreeSet<(u32, (usize, Direction), (
     turns
 }
 
-const EAST: (usize, Direction) = (0, Direction::Positive);
-const WEST: (usize, Direction) = (0, Direction::Negative);
-const NORTH: (usize, Direction) = (1, Direction::Positive);
-const SOUTH: (usize, Direction) = (1, Direction::Negative);
+const EAST: Heading = (0, Direction::Positive);
+const WEST: Heading = (0, Direction::Negative);
+const NORTH: Heading = (1, Direction::Positive);
+const SOUTH: Heading = (1, Direction::Negative);
 
 /// Glass and Ni prohibit two turns each, Chiu four that depend on the column; all others are taken.
 #[test]
@@ -314,10 +320,10 @@ fn each_turn_model_prohibits_its_own_turns_only() {
         let both = vertical.into_iter().flat_map(|v| [EAST, WEST].into_iter().flat_map(move |h| [(v, h), (h, v)]));
         both.flat_map(|(from, to)| (0..6).map(move |column| (column, from, to)))
     };
-    let permitted: [(&str, &dyn Fn(u32, (usize, Direction), (usize, Direction)) -> bool); 3] = [
-        ("west-first", &|_, _, to| to != WEST),
-        ("north-last", &|_, from, _| from != NORTH),
-        ("odd-even", &|column, from, to| if column % 2 == 0 { from != EAST } else { to != WEST }),
+    let permitted: [(&str, Permits); 3] = [
+        ("west-first", |_, _, to| to != WEST),
+        ("north-last", |_, from, _| from != NORTH),
+        ("odd-even", |column, from, to| if column % 2 == 0 { from != EAST } else { to != WEST }),
     ];
     for (name, permits) in permitted {
         // At the borders some turns lead out of the mesh, or come from there.
@@ -412,7 +418,7 @@ fn odd_even_is_as_its_source_has_it() {
     }
 }
 
-/// The classes of a dragonfly: over a router 4, over a group 3; stepping the class at links between groups alone, or as BookSim's UGAL has it with 3, is cyclic.
+/// The classes of a dragonfly: over a router 4, over a group 3; stepping the class at links between groups alone, or as `BookSim`'s UGAL has it with 3, is cyclic.
 #[test]
 fn classes_of_machines_are_told_apart() {
     for (name, spec, needed) in [

@@ -51,20 +51,20 @@ impl SlimFly {
         self.q
     }
 
-    fn place(&self, router: RouterId) -> (u32, u32, u32) {
+    /// A router's part, its set and its place in that.
+    fn place(&self, router: RouterId) -> (usize, u32, u32) {
         let (q, index) = (self.q, router.raw());
-        (index / (q * q), index / q % q, index % q)
+        ((index / (q * q)) as usize, index / q % q, index % q)
     }
 
     /// Whether two routers are joined.
     #[inline]
     pub fn joined(&self, one: RouterId, other: RouterId) -> bool {
-        let ((s, x, y), (t, m, c)) = (self.place(one.min(other)), self.place(one.max(other)));
-        let q = self.q;
-        if s == t {
-            return x == m && self.sets[s as usize][((y + q - c) % q) as usize];
+        let ((part, x, y), (other_part, slope, offset)) = (self.place(one.min(other)), self.place(one.max(other)));
+        if part == other_part {
+            return x == slope && self.sets[part][((y + self.q - offset) % self.q) as usize];
         }
-        u64::from(y) == (u64::from(m) * u64::from(x) + u64::from(c)) % u64::from(q)
+        u64::from(y) == (u64::from(slope) * u64::from(x) + u64::from(offset)) % u64::from(self.q)
     }
 
     pub(crate) fn link_count(q: u32) -> u128 {
@@ -77,13 +77,14 @@ impl SlimFly {
         let q = self.q;
         let mut links = Vec::with_capacity(Self::link_count(q) as usize);
         for one in 0..2 * q * q {
-            let (s, x, y) = self.place(RouterId::new(one));
-            for by in (1..q - y).filter(|&by| self.sets[s as usize][by as usize]) {
+            let (part, x, y) = self.place(RouterId::new(one));
+            for by in (1..q - y).filter(|&by| self.sets[part][by as usize]) {
                 links.push((one, one + by));
             }
-            for m in (0..q).filter(|_| s == 0) {
-                let c = (u64::from(y) + u64::from(q) * u64::from(q) - u64::from(m) * u64::from(x)) % u64::from(q);
-                links.push((one, q * q + m * q + c as u32));
+            for slope in (0..q).filter(|_| part == 0) {
+                let (wide, along) = (u64::from(q), u64::from(slope) * u64::from(x));
+                let offset = (u64::from(y) + wide * wide - along) % wide;
+                links.push((one, q * q + slope * q + offset as u32));
             }
         }
         links

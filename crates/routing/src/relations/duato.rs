@@ -75,9 +75,10 @@ impl Duato {
                 continue;
             }
             let k = axis.extent();
-            let (forward, backward) = match network.shape().wraps() {
-                true => ((there + k - here) % k, (here + k - there) % k),
-                false => (u32::from(there < here), u32::from(there > here)),
+            let (forward, backward) = if network.shape().wraps() {
+                ((there + k - here) % k, (here + k - there) % k)
+            } else {
+                (u32::from(there < here), u32::from(there > here))
             };
             if forward <= backward {
                 network.channel_along(at, dimension, Direction::Positive).into_iter().for_each(&mut take);

@@ -63,10 +63,7 @@ impl Ways {
                     (target, Part::Last)
                 } else {
                     let gateway = dragonfly.gateway(here, there);
-                    match gateway == at {
-                        true => (dragonfly.gateway(there, here), Part::Between),
-                        false => (gateway, Part::First),
-                    }
+                    if gateway == at { (dragonfly.gateway(there, here), Part::Between) } else { (gateway, Part::First) }
                 };
                 network.channel_between(at, next).into_iter().for_each(|channel| take(channel, part));
             }
