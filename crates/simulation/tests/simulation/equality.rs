@@ -638,6 +638,24 @@ fn virtual_channels() {
     check(About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 4) });
 }
 
+/// With relations that divide virtual channels, plans name first channels only that they offer; with waypoints, none.
+fn with_good_exits(mut case: Case) -> Case {
+    let network = build(case.topology);
+    let routing = routing_on(&network, &case.routing);
+    let capabilities = routing.capabilities();
+    let mut candidates = Vec::new();
+    for worm in case.messages.iter_mut().flat_map(|message| &mut message.2) {
+        let from = network.router_of(worm.from);
+        let Itinerary::Path(path) = &mut worm.itinerary else { continue };
+        routing.candidates(from, None, network.router_of(path.stops[0]), &mut candidates);
+        let offered = capabilities.waypoints.is_none() && path.exit.is_some_and(|exit| candidates.contains(&exit));
+        if capabilities.virtual_channels.is_some() && !offered {
+            path.exit = None;
+        }
+    }
+    case
+}
+
 /// Headers may take some of the virtual channels only, of one channel or of several, and pass who waits for the others.
 #[test]
 fn divided_virtual_channels() {
@@ -653,7 +671,7 @@ fn divided_virtual_channels() {
         let least = if case.topology.starts_with("torus") && routing == "duato" { 3 } else { 2 };
         let virtual_channels = case.config.virtual_channels.max(least);
         let config = EngineConfig { virtual_channels, ..case.config };
-        Case { routing: routing.to_owned(), config, ..case }
+        with_good_exits(Case { routing: routing.to_owned(), config, ..case })
     };
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) };
     proptest!(config, |(case in prop_oneof![3 => cases, 1 => others].prop_map(routed))| compare(&case)?);
@@ -680,7 +698,7 @@ fn machines() {
         let virtual_channels =
             if routing == "minimal" { case.config.virtual_channels } else { case.config.virtual_channels.max(4) };
         let config = EngineConfig { virtual_channels, ..case.config };
-        Case { routing: routing.to_owned(), config, ..case }
+        with_good_exits(Case { routing: routing.to_owned(), config, ..case })
     });
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) };
     proptest!(config, |(case in cases)| compare(&case)?);
