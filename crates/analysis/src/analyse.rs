@@ -72,16 +72,16 @@ impl<'a> Unicasts<'a> {
 /// O(routers x channels) for distances and loads.
 ///
 /// # Errors
-/// If the tables of the routing do not fit in memory, if there are fewer virtual channels than it needs, or if the settings ask whether a deadlock can be reached by worms that the search
+/// If the tables of the routing do not fit in memory, or if the settings ask whether a deadlock can be reached by worms that the search
 /// does not cover.
 pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result<Report, AnalysisError> {
-    let (network, settings) = (relation.network(), &settings.on_channels_of(relation)?);
+    let (network, settings) = (relation.network(), &settings.on_channels_of(relation));
     // All permitted turns together say more than the routes that are taken, and sooner.
     let turns = relation.capabilities().turns.map(TurnRouting::turns);
     let numbering = turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
     match numbering {
         Some(numbering) => {
-            let found = Found { cycle: None, numbering: Some(numbering), multicasts: None };
+            let found = Found { cycle: None, virtual_channels: None, numbering: Some(numbering), multicasts: None };
             report(Unicasts::Routing(relation), settings, found)
         }
         None => of_unicasts(Unicasts::Routing(relation), settings),
@@ -132,7 +132,7 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
     settings: &Settings,
     give: impl FnOnce(&mut Adding<'_, '_, 'n>) -> Result<(), E>,
 ) -> Result<Report, E> {
-    let (network, settings) = (unicasts.network(), &settings.on_channels_of(unicasts.relation())?);
+    let (network, settings) = (unicasts.network(), &settings.on_channels_of(unicasts.relation()));
     let branching = settings.given_branching(network)?;
     let mut dependencies = unicasts.dependencies()?;
     let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
@@ -147,11 +147,10 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 /// how it loads links.
 ///
 /// # Errors
-/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to or fewer virtual channels
-/// than the routing needs, or if the settings ask
+/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if the settings ask
 /// whether a deadlock can be reached by worms that the search does not cover.
 pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Report, AnalysisError> {
-    let (network, settings) = (algorithm.network(), &settings.on_channels_of(algorithm.routing())?);
+    let (network, settings) = (algorithm.network(), &settings.on_channels_of(algorithm.routing()));
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
     if trees && settings.virtual_channels() > 1 {
@@ -195,6 +194,8 @@ pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
 /// The result of the check of unicasts, and of multicasts beside them.
 struct Found<'n> {
     cycle: Option<Vec<Resource>>,
+    /// The virtual channel of each channel of the cycle, where the routing divides several.
+    virtual_channels: Option<Vec<u32>>,
     numbering: Option<ChannelNumbering>,
     multicasts: Option<Multicasts<'n>>,
 }
@@ -208,17 +209,24 @@ impl<'n> Found<'n> {
     ) -> Self {
         let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
         let cycle = dependencies.deadlock(settings.consumption_ports(None));
-        Self { cycle, numbering: unicast_proof(network, &dependencies), multicasts }
+        let several = cycle.is_some() && settings.virtual_channels() > 1;
+        let divided = several.then(|| dependencies.divided_deadlock()).flatten();
+        let virtual_channels =
+            divided.map(|cycle| cycle.into_iter().map(|(_, virtual_channel)| virtual_channel).collect());
+        Self { cycle, virtual_channels, numbering: unicast_proof(network, &dependencies), multicasts }
     }
 }
 
 /// The report on unicasts, and on multicasts beside them.
 fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Result<Report, AnalysisError> {
     let network = unicasts.network();
-    let Found { cycle, numbering, multicasts } = found;
+    let Found { cycle, virtual_channels, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
-    let resources = CycleResource::all(network, cycle);
+    let mut resources = CycleResource::all(network, cycle);
+    if let (Some(resources), Some(on)) = (&mut resources, virtual_channels) {
+        *resources = resources.drain(..).zip(on).map(|(channel, on)| channel.on_virtual_channel(on)).collect();
+    }
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.numbering = numbering;
     report.replication = settings.replication;

@@ -36,16 +36,6 @@ pub enum AnalysisError {
         /// How many it would have.
         given: u32,
     },
-    /// Links have fewer virtual channels than the routing divides.
-    #[error("`{routing}` needs {needed} virtual channels, not {given}")]
-    TooFewVirtualChannels {
-        /// The routing.
-        routing: String,
-        /// How many virtual channels a link has to have.
-        needed: u32,
-        /// How many it would have.
-        given: u32,
-    },
     /// The tables of a routing do not fit in memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),

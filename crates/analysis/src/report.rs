@@ -157,6 +157,9 @@ pub enum CycleResource {
         /// Its virtual lane, if the fabric has lanes.
         #[serde(skip_serializing_if = "Option::is_none")]
         lane: Option<u32>,
+        /// Its virtual channel, if the routing divides several into classes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        virtual_channel: Option<u32>,
         /// The channel in readable form.
         #[serde(skip)]
         label: String,
@@ -200,6 +203,7 @@ impl CycleResource {
                     names: both(names),
                     ports: both(ports),
                     lane: None,
+                    virtual_channel: None,
                     label,
                 }
             }
@@ -228,6 +232,15 @@ impl CycleResource {
         if let (Self::Channel { lane, label, .. }, Some(on)) = (&mut self, on) {
             *lane = Some(on);
             *label = format!("{label} on lane {on}");
+        }
+        self
+    }
+
+    /// This channel on a virtual channel.
+    pub(crate) fn on_virtual_channel(mut self, on: u32) -> Self {
+        if let Self::Channel { virtual_channel, label, .. } = &mut self {
+            *virtual_channel = Some(on);
+            *label = format!("{label} on virtual channel {on}");
         }
         self
     }

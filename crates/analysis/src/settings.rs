@@ -66,15 +66,10 @@ impl Settings {
         self.consumption_ports.unwrap_or_else(own)
     }
 
-    /// The settings with virtual channels that are enough for a relation.
-    pub(crate) fn on_channels_of(&self, relation: &dyn RoutingRelation) -> Result<Self, AnalysisError> {
+    /// The settings with as many virtual channels as a relation needs, unless they say how many there are. Of fewer, its classes fall together.
+    pub(crate) fn on_channels_of(&self, relation: &dyn RoutingRelation) -> Self {
         let needed = relation.capabilities().virtual_channels.map_or(1, |division| u32::from(division.needed()));
-        let given = self.virtual_channels.unwrap_or(needed);
-        if given < needed {
-            let routing = relation.name().to_owned();
-            return Err(AnalysisError::TooFewVirtualChannels { routing, needed, given });
-        }
-        Ok(Self { virtual_channels: Some(given), ..self.clone() })
+        Self { virtual_channels: Some(self.virtual_channels.unwrap_or(needed)), ..self.clone() }
     }
 
     pub(crate) fn virtual_channels(&self) -> u32 {

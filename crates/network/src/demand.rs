@@ -50,13 +50,18 @@ impl TopologySpec {
                 grid(all, 2 * all * extents.iter().filter(|&&k| k > 1).count() as u64)
             }
             Self::Hypercube(n) => grid(1 << n, u64::from(*n) << n),
-            Self::Bmin(radix, count) => {
+            Self::Bmin(radix, count) | Self::FatTree(radix, count) => {
                 let (nodes, switches, links) = stages(*radix, *count);
                 nodes * bytes::STAGE_NODE + switches * bytes::SWITCH + links * bytes::BMIN_LINK
             }
             Self::Butterfly(radix, count) | Self::Omega(radix, count) => {
                 let (nodes, switches, channels) = stages(*radix, *count);
                 nodes * bytes::STAGE_NODE + switches * bytes::SWITCH + channels * bytes::ONE_WAY_CHANNEL
+            }
+            Self::Machine(machine) => {
+                let (routers, links, nodes) = machine.sizes();
+                let nodes = nodes as u64 * bytes::STAGE_NODE;
+                routers as u64 * bytes::GRAPH_ROUTER + links as u64 * bytes::LINK + nodes
             }
             Self::Graph(graph) => graph.memory(),
             Self::File(path) => std::fs::metadata(path).ok()?.len().checked_mul(bytes::FILE)?,
@@ -77,6 +82,8 @@ impl TopologySpec {
             Self::Torus(given) => extents(given).map(Self::Torus),
             Self::Hypercube(n) => n.checked_sub(1).filter(|&n| n > 0).map(Self::Hypercube),
             Self::Bmin(radix, count) => stages(*count).map(|count| Self::Bmin(*radix, count)),
+            Self::FatTree(radix, count) => stages(*count).map(|count| Self::FatTree(*radix, count)),
+            Self::Machine(machine) => machine.smaller().map(Self::Machine),
             Self::Butterfly(radix, count) => stages(*count).map(|count| Self::Butterfly(*radix, count)),
             Self::Omega(radix, count) => stages(*count).map(|count| Self::Omega(*radix, count)),
             Self::Graph(graph) => graph.smaller().map(Self::Graph),
@@ -157,6 +164,10 @@ mod tests {
             "torus:9x7x5",
             "hypercube:12",
             "bmin:4x4",
+            "fattree:k=4,levels=4",
+            "dragonfly:p=2,a=6,h=3",
+            "hyperx:6x4x3,nodes=3",
+            "slimfly:q=13,nodes=4",
             "omega:3x5",
             "random:nodes=500,degree=6,seed=3",
             "random:nodes=100,degree=98,seed=3",

@@ -90,8 +90,12 @@ pub use memory::{
 pub use network::{AdapterPort, Coordinates, Network};
 pub use node_list::{is_all_nodes, parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_NODE_PORTS, Ports};
+pub use topologies::dragonfly::Dragonfly;
 pub use topologies::graph_spec::GraphSpec;
 pub use topologies::grid::{Axis, Direction, Grid};
+pub use topologies::hyperx::HyperX;
+pub use topologies::machine::MachineSpec;
 pub use topologies::shape::Shape;
+pub use topologies::slimfly::SlimFly;
 pub use topologies::spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};
 pub use topologies::stages::Stages;

@@ -132,7 +132,7 @@ impl Network {
                 let hops = stages.stages() - 1;
                 Distances { connected: true, diameter: Some(hops), average: Some(f64::from(hops)) }
             }
-            Shape::Bmin(_) | Shape::Irregular => self.searched_distances(),
+            _ => self.searched_distances(),
         }
     }
 

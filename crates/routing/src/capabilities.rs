@@ -19,6 +19,8 @@ pub struct RoutingCapabilities<'r> {
     pub multidestination: Option<&'r dyn MultidestinationRouting>,
     /// Which virtual channels of a link a header may take. Without it, any.
     pub virtual_channels: Option<&'r dyn VirtualChannels>,
+    /// Over which router a worm goes first. Only beside `virtual_channels`.
+    pub waypoints: Option<&'r dyn Waypoints>,
     /// A lower bound on the bytes of tables for each router that worms have been routed to.
     pub target_bytes: u64,
     /// In a checked relation, its first fault, as a sentence without its full stop. The relation then offered no channels.
@@ -64,24 +66,55 @@ impl VcRange {
         u32::from(self.first)..count.min(u32::from(self.last) + 1)
     }
 
-    /// Whether the two ranges overlap.
-    pub fn overlaps(self, other: Self) -> bool {
-        self.first <= other.last && other.first <= self.last
+    /// Whether it has this virtual channel.
+    #[inline]
+    pub fn contains(self, virtual_channel: u32) -> bool {
+        (u32::from(self.first)..=u32::from(self.last)).contains(&virtual_channel)
     }
 }
 
-/// Divides the virtual channels of links, so that worms which could block each other forever hold different ones (Dally and Seitz 1987).
+/// What a header may take, the preferred first: channels, each with some of its virtual channels.
+pub type Lanes = Vec<(ChannelId, VcRange)>;
+
+/// Divides the virtual channels of links into classes, so that worms which could block each other forever hold different ones (Dally and Seitz 1987), or
+/// always have a way out (Duato 1993).
 ///
-/// Engines grant a header only the virtual channels that it may take, and let it pass headers waiting at a link that may take none of these. The
-/// static check of the [relation](crate::Dependencies::of_relation) tells them apart.
+/// Engines grant a header only the virtual channels that it may take, and let it pass headers that wait for others of the same link. The
+/// static check of the [relation](crate::Dependencies::of_relation) tells them apart. What a header may take depends neither on the virtual channel that it
+/// holds, nor on which worm it belongs to.
 pub trait VirtualChannels: Send + Sync {
     /// The virtual channels that links need to have, at least.
     fn needed(&self) -> u8;
 
-    /// The virtual channels of `channel` that a header at router `at` may take, which came by `arrived` and goes to `target`. The channel is one of the
-    /// [`candidates`](RoutingRelation::candidates) there, or the first channel that a plan names. Which virtual channel of `arrived` the header holds, and which
-    /// worm it belongs to, makes no difference. Called once for each candidate and hop; it must not allocate.
-    fn range(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, channel: ChannelId) -> VcRange;
+    /// Replaces `out` by what a header at `at`, which came by `arrived`, may take towards `target`, the preferred first, where every link has `count` virtual
+    /// channels, at least [`needed`](Self::needed). A channel may come several times, with different ranges. The channels are the
+    /// [`candidates`](RoutingRelation::candidates) there, and those parallel ones that will do as well.
+    ///
+    /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
+    fn lanes(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, count: u8, out: &mut Lanes);
+}
+
+/// Leads worms over a router that is chosen where they start (Valiant 1982).
+///
+/// A worm has one waypoint or none. Until its header is there, it may take [`lanes_to`](Self::lanes_to) it, and then, or from the start, the
+/// [`lanes`](VirtualChannels::lanes) to its target. It passes its target, if that lies on the way to the waypoint. So besides the channel by which it came, a header knows
+/// whether the waypoint lies ahead, and which.
+pub trait Waypoints: Send + Sync {
+    /// The waypoint of a worm from `source` to `target`, by a random number that is drawn for it; `None`: it goes straight. `load` says how many virtual channels of a channel
+    /// out of the source's router are held, together with the requests that wait for it.
+    fn waypoint(
+        &self,
+        source: RouterId,
+        target: RouterId,
+        drawn: u64,
+        load: &dyn Fn(ChannelId) -> u32,
+    ) -> Option<RouterId>;
+
+    /// Whether a worm that starts at `source` may have this waypoint, whatever its target.
+    fn may_lead_over(&self, source: RouterId, waypoint: RouterId) -> bool;
+
+    /// As [`lanes`](VirtualChannels::lanes), towards a waypoint that lies ahead.
+    fn lanes_to(&self, at: RouterId, arrived: Option<ChannelId>, waypoint: RouterId, count: u8, out: &mut Lanes);
 }
 
 impl dyn RoutingRelation + '_ {

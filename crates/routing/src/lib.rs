@@ -50,7 +50,7 @@ pub use analysis::link_load::{LinkLoad, link_load};
 pub use analysis::numbering::{ChannelNumbering, NotAProof};
 pub use analysis::survey::{Survey, survey};
 pub use analysis::witness::{Witness, witness_of_relation};
-pub use capabilities::{RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels};
+pub use capabilities::{Lanes, RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels, Waypoints};
 pub use forwarding_tables::{
     Arrival, Changed, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, GroupBranching,
     GroupReport, GroupTree, HopMatrix, MOST_LISTED, MulticastGroup, MulticastTables, NetworkLfts, NetworkMcfdbs,
@@ -64,15 +64,24 @@ pub use multidestination::replication::synchronous_deadlock;
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
 pub use registry::{ROUTINGS, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, routing_by_name};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route, nearest_channels};
+pub use relations::dateline::{DATELINE, DATELINE_BALANCED, Dateline};
 pub use relations::destination_tag::{DESTINATION_TAG, DestinationTag};
+pub use relations::duato::{DUATO, Duato};
 pub use relations::e_cube::{E_CUBE, ECube};
 pub use relations::hamiltonian::{HAMILTONIAN, Hamiltonian, hamiltonian_label};
+pub use relations::minimal::{MINIMAL, Minimal};
+pub use relations::nca::{NCA, Nca};
 pub use relations::negative_first::{NEGATIVE_FIRST, NegativeFirst};
+pub use relations::north_last::{NORTH_LAST, NorthLast};
+pub use relations::odd_even::{ODD_EVEN, OddEven};
 pub use relations::spam_routing::{SPAM_ROUTING, SPAM_TREE, SpamRouting};
 pub use relations::tree_routing::{TREE_ROUTING, TreeRouting, TreesError};
 pub use relations::turn_prohibition::{TURN_PROHIBITION, TURN_PROHIBITION_DETERMINISTIC, turn_prohibition};
 pub use relations::turnaround::{TURNAROUND, TURNAROUND_DETERMINISTIC, Turnaround};
+pub use relations::ugal::{UGAL, Ugal};
 pub use relations::up_down::{InvalidRoot, Root, UP_DOWN, UP_DOWN_DETERMINISTIC, up_down};
+pub use relations::valiant::{VALIANT, VALIANT_GROUP, Valiant};
+pub use relations::west_first::{WEST_FIRST, WestFirst};
 pub use trees::edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
 pub use trees::fault_distance::local_fault_distance;
 pub use trees::registry::{TREE_CONSTRUCTIONS, TreeChoice, TreeDescriptor, TreeOptions, tree_construction_by_name};

@@ -11,19 +11,30 @@ use crate::relation::{RoutingRelation, Unsupported};
 use crate::relations::tree_routing::TreesError;
 use crate::relations::up_down::{InvalidRoot, Root};
 use crate::relations::{
-    destination_tag, e_cube, hamiltonian, negative_first, spam_routing, tree_routing, turn_prohibition, turnaround,
-    up_down,
+    dateline, destination_tag, duato, e_cube, hamiltonian, minimal, nca, negative_first, north_last, odd_even,
+    spam_routing, tree_routing, turn_prohibition, turnaround, ugal, up_down, valiant, west_first,
 };
 use crate::trees::tree_error::TreeError;
 
 /// All routings.
 pub const ROUTINGS: &[&RoutingDescriptor] = &[
     &e_cube::E_CUBE,
+    &dateline::DATELINE,
+    &dateline::DATELINE_BALANCED,
     &negative_first::NEGATIVE_FIRST,
+    &west_first::WEST_FIRST,
+    &north_last::NORTH_LAST,
+    &odd_even::ODD_EVEN,
+    &duato::DUATO,
     &hamiltonian::HAMILTONIAN,
     &turnaround::TURNAROUND,
     &turnaround::TURNAROUND_DETERMINISTIC,
+    &nca::NCA,
     &destination_tag::DESTINATION_TAG,
+    &minimal::MINIMAL,
+    &valiant::VALIANT,
+    &valiant::VALIANT_GROUP,
+    &ugal::UGAL,
     &up_down::UP_DOWN,
     &turn_prohibition::TURN_PROHIBITION,
     &up_down::UP_DOWN_DETERMINISTIC,
@@ -257,7 +268,7 @@ mod tests {
 
     #[test]
     fn every_routing_is_as_it_is_described() {
-        let networks = ["mesh:3x3", "torus:3x3", "hypercube:3", "bmin:3x3", "omega:3x3"];
+        let networks = ["mesh:3x3", "torus:3x3", "hypercube:3", "bmin:3x3", "omega:3x3", "dragonfly:p=1,a=2,h=1"];
         let networks = networks.map(|topology| topology.parse::<TopologySpec>().unwrap().build().unwrap());
         for routing in ROUTINGS {
             let made = |network| routing.make(network, &RoutingOptions::default());

@@ -17,6 +17,8 @@ pub(crate) enum Purpose {
     Selection = 4,
     /// Schedules that may deadlock.
     DeadlockSchedule = 5,
+    /// The router over which a worm goes.
+    Waypoint = 6,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.

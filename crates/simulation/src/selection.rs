@@ -72,6 +72,7 @@ impl Selector {
                 self.set.clear();
                 self.set.extend_from_slice(candidates);
                 self.set.sort_unstable();
+                self.set.dedup();
                 let last = self.last.get(self.set.as_slice()).copied();
                 // Those behind the last one first, each group in the order of channels.
                 let turn = |channel: &ChannelId| (last.is_some_and(|last| *channel <= last), *channel);

@@ -144,7 +144,9 @@ impl<'n> Layout<'n> {
         }
         let graph = graph(network);
         let disc = disc(network);
-        let places = if let Some(places) = map::layout(network, &graph, APART * disc) {
+        let places = if let Some(places) = regular(network, APART * disc) {
+            places
+        } else if let Some(places) = map::layout(network, &graph, APART * disc) {
             places
         } else if let Some(levels) = Levels::new(network, &graph) {
             let (width, height) = (levels.width, levels.height);
@@ -254,7 +256,7 @@ impl<'n> Layout<'n> {
                 }
             }
             Shape::Bmin(_) | Shape::Butterfly(_) | Shape::Omega(_) => vec![vec![a, b]],
-            Shape::Irregular => {
+            _ => {
                 let link = channel.min(network.reverse(channel));
                 let low = network.from(link);
                 let parallel = network.outputs(low).filter(|&c| c < link && network.to(c) == network.to(link)).count();
@@ -354,6 +356,49 @@ fn is_round(graph: &Graph) -> bool {
     degrees(n - 1) || degrees(2) && (0..n).all(follows)
 }
 
+/// The routers of a dragonfly, group by group on a circle of circles, and those of a `HyperX`, in rows and columns that are bent, so that links do not lie on each other.
+fn regular(network: &Network, apart: f64) -> Option<Vec<[f64; 2]>> {
+    let on_circle = |number: u32, of: u32, radius: f64| {
+        let angle = f64::from(number) / f64::from(of) * TAU;
+        [radius * angle.sin(), -radius * angle.cos()]
+    };
+    match network.shape() {
+        Shape::Dragonfly(dragonfly) => {
+            let (size, groups) = (dragonfly.group_size(), dragonfly.groups());
+            let small = (f64::from(size) * apart / TAU).max(apart * 0.8);
+            let large = (f64::from(groups) * (2.0 * small + 1.5 * apart) / TAU).max(3.0 * small);
+            let place = |router: RouterId| {
+                let group = dragonfly.group(router);
+                let (middle, turned) = (on_circle(group, groups, large), f64::from(group) / f64::from(groups) * TAU);
+                let [x, y] = on_circle(router.raw() % size, size, small);
+                let (sin, cos) = turned.sin_cos();
+                [middle[0] + x * cos - y * sin, middle[1] + x * sin + y * cos]
+            };
+            Some(network.router_ids().map(place).collect())
+        }
+        Shape::HyperX(hyperx) => {
+            let grid = hyperx.grid();
+            let pitch = 2.2 * apart;
+            let place = |router: RouterId| {
+                let mut place = [0.0, 0.0];
+                let mut step = [pitch, pitch];
+                for (dimension, &extent) in grid.extents().iter().enumerate() {
+                    let (axis, other) = (dimension % 2, 1 - dimension % 2);
+                    let along = f64::from(grid.coordinate(router.index(), dimension)) - f64::from(extent - 1) / 2.0;
+                    place[axis] += along * step[axis];
+                    // A row is an arc.
+                    let flat = f64::from(extent.max(2) - 1) / 2.0;
+                    place[other] -= 0.6 * pitch * (along / flat).powi(2);
+                    step[axis] *= f64::from(extent) + 0.7;
+                }
+                [place[0], -place[1]]
+            };
+            Some(network.router_ids().map(place).collect())
+        }
+        _ => None,
+    }
+}
+
 /// A position on the circle of this radius around (`middle`, `middle`), an angle clockwise from its top.
 fn around(middle: f64, angle: f64, radius: f64) -> Position {
     Position { x: middle + radius * angle.sin(), y: middle - radius * angle.cos() }
@@ -364,7 +409,7 @@ fn unit(network: &Network) -> f64 {
 }
 
 fn disc(network: &Network) -> f64 {
-    let irregular = matches!(network.shape(), Shape::Irregular);
+    let irregular = network.shape().grid().is_none() && network.shape().stages().is_none();
     let large = DISCS.iter().rev().find(|&&(routers, _)| irregular && network.routers() > routers);
     large.map_or(DISC, |&(_, disc)| disc)
 }

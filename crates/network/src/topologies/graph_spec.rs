@@ -75,14 +75,19 @@ pub(crate) const GRAPHS: [(&str, &str); 7] = [
 ];
 
 /// Parameters as they were given.
-struct Given<'t> {
+pub(super) struct Given<'t> {
     spec: &'t str,
     example: &'static str,
     values: Vec<(&'static str, &'t str)>,
 }
 
 impl<'t> Given<'t> {
-    fn error(&self, problem: impl Into<String>) -> TopologyError {
+    /// No parameters.
+    pub(super) fn nothing(spec: &'t str, example: &'static str) -> Self {
+        Self { spec, example, values: Vec::new() }
+    }
+
+    pub(super) fn error(&self, problem: impl Into<String>) -> TopologyError {
         TopologyError::Malformed {
             given: self.spec.to_owned(),
             problem: problem.into(),
@@ -91,7 +96,12 @@ impl<'t> Given<'t> {
     }
 
     /// `key=value` pairs of these keys.
-    fn read(spec: &'t str, example: &'static str, text: &'t str, keys: &[&'static str]) -> Result<Self, TopologyError> {
+    pub(super) fn read(
+        spec: &'t str,
+        example: &'static str,
+        text: &'t str,
+        keys: &[&'static str],
+    ) -> Result<Self, TopologyError> {
         let mut given = Self { spec, example, values: Vec::new() };
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
@@ -117,12 +127,12 @@ impl<'t> Given<'t> {
         Ok(given)
     }
 
-    fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, TopologyError> {
+    pub(super) fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, TopologyError> {
         let Some(&(_, value)) = self.values.iter().find(|&&(given, _)| given == key) else { return Ok(None) };
         value.parse().map(Some).map_err(|_| self.error(format!("`{key}={value}` is not {what}")))
     }
 
-    fn required<T: FromStr>(&self, key: &str, what: &str) -> Result<T, TopologyError> {
+    pub(super) fn required<T: FromStr>(&self, key: &str, what: &str) -> Result<T, TopologyError> {
         self.parsed(key, what)?.ok_or_else(|| self.error(format!("`{key}` is missing")))
     }
 
@@ -149,7 +159,7 @@ impl<'t> Given<'t> {
         Ok(self.parsed("seed", "a whole number from 0 to 2^64 - 1")?.unwrap_or(0))
     }
 
-    fn check_links(&self, links: u128) -> Result<(), TopologyError> {
+    pub(super) fn check_links(&self, links: u128) -> Result<(), TopologyError> {
         if links > MAX_LINKS as u128 {
             return Err(self.error(format!("{links} links are too many: at most {MAX_LINKS}")));
         }

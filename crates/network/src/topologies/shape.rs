@@ -1,6 +1,9 @@
 //! The regular structure of a network.
 
+use crate::topologies::dragonfly::Dragonfly;
 use crate::topologies::grid::Grid;
+use crate::topologies::hyperx::HyperX;
+use crate::topologies::slimfly::SlimFly;
 use crate::topologies::stages::Stages;
 
 /// The regular structure that algorithms may rely on.
@@ -21,6 +24,12 @@ pub enum Shape {
     Butterfly(Stages),
     /// A unidirectional omega network: a perfect shuffle before every stage.
     Omega(Stages),
+    /// Groups of routers, with a link between every two.
+    Dragonfly(Dragonfly),
+    /// A grid whose lines are complete graphs.
+    HyperX(HyperX),
+    /// A graph of McKay, Miller and Širáň.
+    SlimFly(SlimFly),
     /// No regularity is known.
     Irregular,
 }
@@ -72,6 +81,9 @@ impl Shape {
             Self::Bmin(_) => "a bidirectional multistage network",
             Self::Butterfly(_) => "a unidirectional butterfly",
             Self::Omega(_) => "a unidirectional omega network",
+            Self::Dragonfly(_) => "a dragonfly",
+            Self::HyperX(_) => "a HyperX",
+            Self::SlimFly(_) => "a Slim Fly",
             Self::Irregular => "an irregular network",
         }
     }

@@ -13,8 +13,9 @@ use crate::input::is_standard_input;
 use crate::network::Network;
 use crate::text::did_you_mean;
 use crate::topologies::bmin::bmin;
-use crate::topologies::graph_spec::{GRAPHS, GraphSpec};
+use crate::topologies::graph_spec::{GRAPHS, Given, GraphSpec};
 use crate::topologies::grid::Grid;
+use crate::topologies::machine::{MACHINES, MachineSpec};
 use crate::topologies::shape::Shape;
 use crate::topologies::stages::Stages;
 use crate::topologies::unidirectional::{Wiring, unidirectional};
@@ -24,18 +25,21 @@ use crate::watch::step;
 pub const MAX_ROUTERS: usize = 1 << 24;
 
 /// The forms of a topology specification, for help.
-pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, `random:nodes=N,degree=D,seed=S`, \
+pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, \
+    `dragonfly:p=P,a=A,h=H`, `hyperx:AxB…,nodes=T`, `fattree:k=K,levels=L`, `slimfly:q=Q,nodes=P`, `random:nodes=N,degree=D,seed=S`, \
     `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
     `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
 const GRIDS: [(&str, &str); 3] = [("mesh", "mesh:16x16"), ("torus", "torus:16x16"), ("hypercube", "hypercube:10")];
-const MULTISTAGE: [(&str, &str); 3] = [("bmin", "bmin:4x3"), ("butterfly", "butterfly:4x3"), ("omega", "omega:4x3")];
+const MULTISTAGE: [(&str, &str); 4] =
+    [("bmin", "bmin:4x3"), ("butterfly", "butterfly:4x3"), ("omega", "omega:4x3"), FAT_TREE];
+const FAT_TREE: (&str, &str) = ("fattree", "fattree:k=4,levels=3");
 
 /// Some forms, for messages.
 const EXPECTED: &str = "a form such as `mesh:16x16`, `torus:8x8`, `hypercube:10` or `random:nodes=256,degree=4,seed=7`, or the path of a file";
 
 /// The families of topologies, each with an example.
 fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
-    GRIDS.into_iter().chain(MULTISTAGE).chain(GRAPHS)
+    GRIDS.into_iter().chain(MULTISTAGE).chain(MACHINES).chain(GRAPHS)
 }
 
 /// A recipe for a network, as text: `mesh:16x16`, `torus:8x8x8`, `hypercube:10`, `random:nodes=256,degree=4,seed=7`, or a file's
@@ -69,6 +73,10 @@ pub enum TopologySpec {
     Butterfly(u32, u32),
     /// `omega:KxL`: a unidirectional omega network of such switches.
     Omega(u32, u32),
+    /// A dragonfly, a `HyperX` or a Slim Fly.
+    Machine(MachineSpec),
+    /// `fattree:k=K,levels=L`: as `bmin:KxL`, under the name that it has in machines.
+    FatTree(u32, u32),
     /// A graph that is generated.
     Graph(GraphSpec),
     /// The path of a file, in any of the formats of [`FileFormat`](crate::FileFormat).
@@ -100,6 +108,9 @@ impl FromStr for TopologySpec {
         if let Some(graph) = GraphSpec::parse(given, family, rest)? {
             return Ok(Self::Graph(graph));
         }
+        if let Some(machine) = MachineSpec::parse(given, family, rest)? {
+            return Ok(Self::Machine(machine));
+        }
         match family {
             "mesh" => Ok(Self::Mesh(extents(given, rest, "a form such as `mesh:16x16`")?)),
             "torus" => Ok(Self::Torus(extents(given, rest, "a form such as `torus:16x16`")?)),
@@ -123,6 +134,12 @@ impl FromStr for TopologySpec {
             }
             "bmin" => multistage(given, rest, "bmin").map(|(radix, stages)| Self::Bmin(radix, stages)),
             "butterfly" => multistage(given, rest, family).map(|(radix, stages)| Self::Butterfly(radix, stages)),
+            "fattree" => {
+                let read = Given::read(given, FAT_TREE.1, rest, &["k", "levels"])?;
+                let number = |key: &'static str| read.required::<u32>(key, "a whole number");
+                let text = format!("{}x{}", number("k")?, number("levels")?);
+                multistage(given, &text, "fattree").map(|(radix, stages)| Self::FatTree(radix, stages))
+            }
             "omega" => multistage(given, rest, family).map(|(radix, stages)| Self::Omega(radix, stages)),
             _ if is_there(given)? => Ok(Self::File(given.to_owned())),
             _ => Err(unknown(meant(family))),
@@ -159,7 +176,7 @@ fn is_there(path: &str) -> Result<bool, TopologyError> {
     }
 }
 
-fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {
+pub(super) fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {
     let malformed =
         |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected: expected.to_owned() };
     let extents = rest
@@ -190,7 +207,10 @@ fn multistage(given: &str, rest: &str, family: &str) -> Result<(u32, u32), Topol
     let malformed = |problem| TopologyError::Malformed {
         given: given.to_owned(),
         problem,
-        expected: format!("the radix of switches and the number of stages, as in `{family}:4x3`"),
+        expected: match family {
+            "fattree" => format!("ports each way and levels, as in `{}`", FAT_TREE.1),
+            _ => format!("the radix of switches and the number of stages, as in `{family}:4x3`"),
+        },
     };
     let numbers =
         rest.split('x').map(|part| part.parse::<u32>().map_err(|_| malformed(format!("`{part}` is not a number"))));
@@ -228,6 +248,8 @@ impl fmt::Display for TopologySpec {
             Self::Bmin(radix, stages) => write!(f, "bmin:{radix}x{stages}"),
             Self::Butterfly(radix, stages) => write!(f, "butterfly:{radix}x{stages}"),
             Self::Omega(radix, stages) => write!(f, "omega:{radix}x{stages}"),
+            Self::FatTree(radix, stages) => write!(f, "fattree:k={radix},levels={stages}"),
+            Self::Machine(machine) => machine.fmt(f),
             Self::Graph(graph) => graph.fmt(f),
             Self::File(path) => f.write_str(path),
         }
@@ -248,13 +270,16 @@ impl TopologySpec {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
-            Self::Bmin(radix, stages) => return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages)))),
+            Self::Bmin(radix, stages) | Self::FatTree(radix, stages) => {
+                return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages))));
+            }
             Self::Butterfly(radix, stages) => {
                 return Ok(Arc::new(unidirectional(name, Stages::new(*radix, *stages), Wiring::Butterfly)));
             }
             Self::Omega(radix, stages) => {
                 return Ok(Arc::new(unidirectional(name, Stages::new(*radix, *stages), Wiring::Omega)));
             }
+            Self::Machine(machine) => return Ok(machine.build()),
             Self::Graph(graph) => return graph.build(),
             Self::File(path) => return crate::files::read(path),
         };

@@ -32,7 +32,7 @@ pub(crate) struct Request {
     pub(crate) vertex: u32,
     /// One channel of each of these pools.
     pub(crate) pools: Vec<Pool>,
-    /// Links: any one of them, in order of preference, or all of them.
+    /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
     pub(crate) links: Vec<ChannelId>,
     /// The acceptable virtual channels of each; empty: any.
     ranges: Vec<VcRange>,
@@ -49,10 +49,10 @@ impl Request {
         range(&self.ranges, position)
     }
 
-    /// Whether it may have a virtual channel of this range of a link that it asks for.
-    fn overlaps(&self, link: ChannelId, range: VcRange) -> bool {
-        let position = self.links.iter().position(|&other| other == link);
-        position.is_none_or(|position| self.range(position).overlaps(range))
+    /// Whether it asks for this virtual channel of a link.
+    fn accepts(&self, link: ChannelId, virtual_channel: u32) -> bool {
+        let mut places = self.links.iter().enumerate().filter(|&(_, &other)| other == link);
+        places.any(|(position, _)| self.range(position).contains(virtual_channel))
     }
 }
 
@@ -118,6 +118,8 @@ pub(crate) struct Arbiter {
     wakes: Vec<(Cycle, u32)>,
     pending: usize,
     pub(crate) selector: Selector,
+    /// Links that have been granted in this cycle, if somebody asks for loads.
+    granted: Option<Vec<ChannelId>>,
     /// Scratch: the links that a request may be granted.
     free: Vec<ChannelId>,
 }
@@ -143,8 +145,30 @@ impl Arbiter {
             wakes: Vec::new(),
             pending: 0,
             selector,
+            granted: None,
             free: Vec::new(),
         }
+    }
+
+    /// Has it count the loads of links.
+    pub(crate) fn count_loads(&mut self) {
+        self.granted = Some(Vec::new());
+    }
+
+    /// The virtual channels of a link that are held, with the requests that wait for it, when the cycle began: what is granted or asked for
+    /// in this cycle does not count.
+    pub(crate) fn load(&self, link: ChannelId) -> u32 {
+        let held = (0..self.virtual_channels).filter(|&vc| !self.is_free(link, vc)).count();
+        let new = self.granted.iter().flatten().filter(|&&granted| granted == link).count();
+        let waits = |&request: &u32| self.requests[request as usize].key.cycle < self.now;
+        let mut last = NONE;
+        let entries = self.queues.iter(link.index()).filter(|&other| std::mem::replace(&mut last, other) != other);
+        (held - new + entries.filter(waits).count()) as u32
+    }
+
+    /// Whether requests may ask for some virtual channels only.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.divided
     }
 
     /// Requests that wait.
@@ -155,6 +179,7 @@ impl Arbiter {
     /// Advances to a cycle; cycles must not decrease.
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
+        self.granted.iter_mut().for_each(Vec::clear);
     }
 
     pub(crate) fn request(&self, index: u32) -> Option<&Request> {
@@ -224,6 +249,7 @@ impl Arbiter {
         let index = self.index(channel, virtual_channel);
         debug_assert!(self.holds[index].is_free(self.now), "a channel has one holder");
         self.holds[index] = Hold::by(worm);
+        self.granted.iter_mut().for_each(|granted| granted.push(channel));
     }
 
     /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
@@ -418,9 +444,17 @@ impl Arbiter {
         }
         let selects = !all_links && !self.selector.is_first();
         self.free.clear();
+        let mut preferred = VcRange::ANY;
         for (place, &link) in links.iter().enumerate() {
             match self.free_virtual_channel(link, range(ranges, place)) {
-                Some(_) if selects && self.queues.is_empty(link.index()) => self.free.push(link),
+                Some(_) if selects && self.queues.is_empty(link.index()) => {
+                    if self.free.is_empty() {
+                        preferred = range(ranges, place);
+                    }
+                    if range(ranges, place) == preferred {
+                        self.free.push(link);
+                    }
+                }
                 Some(vc) if self.queues.is_empty(link.index()) => {
                     grant.links.push((link, vc));
                     if !all_links {
@@ -434,8 +468,7 @@ impl Arbiter {
         if selects && !self.free.is_empty() {
             // Nobody waits for any of them.
             let link = self.selector.choose((self.now, worm), links, &self.free, |_| 0);
-            let place = links.iter().position(|&other| other == link).unwrap_or(0);
-            grant.links.extend(self.free_virtual_channel(link, range(ranges, place)).map(|vc| (link, vc)));
+            grant.links.extend(self.free_virtual_channel(link, preferred).map(|vc| (link, vc)));
             return true;
         }
         all_links || links.is_empty()
@@ -468,8 +501,7 @@ impl Arbiter {
             return self.select(index, grant);
         }
         for (position, &link) in request.links.iter().enumerate() {
-            let is_next = self.is_next(request, position);
-            match self.free_virtual_channel(link, request.range(position)).filter(|_| is_next) {
+            match self.open_virtual_channel(request, position) {
                 Some(vc) => {
                     grant.links.push((link, vc));
                     if !request.all_links {
@@ -488,21 +520,33 @@ impl Arbiter {
         let mut free = std::mem::take(&mut self.free);
         free.clear();
         let request = &self.requests[index as usize];
-        let places = request.links.iter().enumerate();
-        let open = places.filter(|&(position, &link)| {
-            self.is_next(request, position) && self.free_virtual_channel(link, request.range(position)).is_some()
-        });
-        free.extend(open.map(|(_, &link)| link));
+        let mut preferred = VcRange::ANY;
+        for (position, &link) in request.links.iter().enumerate() {
+            let range = request.range(position);
+            if !free.is_empty() && range != preferred || self.open_virtual_channel(request, position).is_none() {
+                continue;
+            }
+            preferred = range;
+            free.push(link);
+        }
         let found = !free.is_empty();
         if found {
             // Requests of this cycle do not count: which are known by now depends on the order in which worms are looked at. The
-            // request itself counts once at each link, or at none.
+            // request itself counts once at each link, or at none. One that asks for several ranges of a link has entries side by side.
             let (requests, queues, now) = (&self.requests, &self.queues, self.now);
             let waits = |&other: &u32| requests[other as usize].key.cycle < now;
-            let waiting = |link: ChannelId| queues.iter(link.index()).filter(waits).count();
+            let waiting = |link: ChannelId| {
+                let mut last = NONE;
+                queues
+                    .iter(link.index())
+                    .filter(|&other| std::mem::replace(&mut last, other) != other)
+                    .filter(waits)
+                    .count()
+            };
             let link = self.selector.choose((now, request.key.worm), &request.links, &free, waiting);
-            let position = request.links.iter().position(|&other| other == link).unwrap_or(0);
-            let vc = self.free_virtual_channel(link, request.range(position));
+            let mut places = request.links.iter().enumerate().filter(|&(_, &other)| other == link);
+            let position = places.find(|&(position, _)| request.range(position) == preferred);
+            let vc = position.and_then(|(position, _)| self.open_virtual_channel(request, position));
             grant.links.extend(vc.map(|vc| (link, vc)));
         }
         self.free = free;
@@ -539,19 +583,28 @@ impl Arbiter {
         self.pending -= 1;
     }
 
-    /// Whether no request before this one in the queue of its `position`-th link accepts the same virtual channels.
+    /// The lowest virtual channel of its `position`-th link that a request may be granted: one that is free and that no request before it asks for.
     #[inline]
-    fn is_next(&self, request: &Request, position: usize) -> bool {
-        self.queues.is_first(request.links[position].index(), request.entries[position])
-            || self.divided && self.ahead(request, position).next().is_none()
+    fn open_virtual_channel(&self, request: &Request, position: usize) -> Option<u32> {
+        let (link, range) = (request.links[position], request.range(position));
+        if self.queues.is_first(link.index(), request.entries[position]) {
+            return self.free_virtual_channel(link, range);
+        }
+        if !self.divided {
+            return None;
+        }
+        let is_open = |&vc: &u32| self.is_free(link, vc) && self.ahead(request, position, vc).next().is_none();
+        range.of(self.virtual_channels).find(is_open)
     }
 
-    /// The requests before this one in the queue of its `position`-th link that accept some of the same virtual channels, the nearest
-    /// first.
-    pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
-        let (link, range) = (request.links[position], request.range(position));
+    /// The requests before this one in the queue of its `position`-th link that ask for a virtual channel of it, the nearest first.
+    pub(crate) fn ahead(&self, request: &Request, position: usize, virtual_channel: u32) -> impl Iterator<Item = u32> {
+        let (link, own) = (request.links[position], request.key);
         let before = self.queues.before(link.index(), request.entries[position]);
-        before.filter(move |&other| !self.divided || self.requests[other as usize].overlaps(link, range))
+        before.filter(move |&other| {
+            let other = &self.requests[other as usize];
+            !self.divided || other.key != own && other.accepts(link, virtual_channel)
+        })
     }
 
     /// The holders of these virtual channels of a link; `NONE` for those that are free or have an end that is known.

@@ -128,8 +128,17 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             let range = request.range(position).of(self.config.virtual_channels);
             let held = range.filter_map(|vc| owners.channels.get(&(link, vc)).copied());
             let mut worms: Vec<u32> = held.collect();
-            let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
-            let mut ahead: Vec<u32> = ahead.map(|other| other.worm).collect();
+            // In a queue of its own for each virtual channel, though some ask for several.
+            let range = request.range(position).of(self.config.virtual_channels);
+            let mut ahead: Vec<u32> = Vec::new();
+            for vc in if arbiter.is_divided() { range } else { 0..1 } {
+                let before = arbiter.ahead(request, position, vc).filter_map(|index| arbiter.request(index));
+                for other in before.map(|other| other.worm) {
+                    if !ahead.contains(&other) {
+                        ahead.push(other);
+                    }
+                }
+            }
             ahead.reverse();
             worms.extend(ahead);
             Awaited { resource: WaitResource::Channel(link, 0), worms: ids(worms) }

@@ -145,9 +145,24 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 blockers.extend(arbiter.link_holders(link, request.range(position)));
                 if !blockers[before..].iter().all(|&holder| search.is_dead(holder)) {
                     blockers.truncate(before);
-                    let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
                     let dead = |worm: &u32| *worm != request.worm && search.is_dead(*worm);
-                    blockers.extend(ahead.map(|other| other.worm).find(dead));
+                    let ahead = |vc| {
+                        let before = arbiter.ahead(request, position, vc).filter_map(|index| arbiter.request(index));
+                        before.map(|other| other.worm).find(dead)
+                    };
+                    if arbiter.is_divided() {
+                        // Each virtual channel by its holder, or by who waits for it.
+                        for vc in request.range(position).of(self.config.virtual_channels) {
+                            let holder = Some(arbiter.holder(link, vc)).filter(|&holder| search.is_dead(holder));
+                            let Some(blocker) = holder.or_else(|| ahead(vc)) else {
+                                blockers.truncate(before);
+                                break;
+                            };
+                            blockers.push(blocker);
+                        }
+                    } else {
+                        blockers.extend(ahead(0));
+                    }
                 }
                 let blocked = blockers.len() > before;
                 if blocked && request.all_links {

@@ -19,7 +19,9 @@ pub(crate) mod worm;
 
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
-use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, TreeDescent, VcRange, VirtualChannels};
+use wormcast_routing::{
+    NoRoute, RoutingCapabilities, RoutingRelation, Spread, TreeDescent, VcRange, VirtualChannels, Waypoints,
+};
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
@@ -32,6 +34,7 @@ use channels::{Channels, Reports};
 pub(crate) use deadlock::Search;
 pub(crate) use event::{Event, Kind};
 use headers::{Headers, Routed};
+use requests::Divided;
 use startups::NodeState;
 use worm::{Flits, HopPool, Route, WormState};
 
@@ -48,6 +51,8 @@ pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) descent: Option<&'a dyn TreeDescent>,
     /// Which virtual channels headers may take.
     division: Option<&'a dyn VirtualChannels>,
+    /// Over which routers worms go first.
+    waypoints: Option<&'a dyn Waypoints>,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
@@ -74,6 +79,7 @@ pub(crate) struct Core<'a, O, F: Flits> {
     candidates: Vec<ChannelId>,
     /// The virtual channels of each candidate, where the relation divides them.
     ranges: Vec<VcRange>,
+    divided: Divided,
     children: Vec<u32>,
     pools: Vec<Pool>,
 }
@@ -82,16 +88,26 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     /// An empty network in cycle 0.
     pub(crate) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         let network = &**routing.network();
-        let RoutingCapabilities { spread, descent, virtual_channels: division, .. } = routing.capabilities();
+        let RoutingCapabilities { spread, descent, virtual_channels: division, waypoints, .. } = routing.capabilities();
         let space = ChannelSpace::new(network, config.ports);
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
+        let mut arbiter = Arbiter::new(
+            space,
+            network.nodes(),
+            (config.virtual_channels, division.is_some()),
+            Selector::new(config.selection, config.seed, space.links()),
+        );
+        if waypoints.is_some() {
+            arbiter.count_loads();
+        }
         Self {
             network,
             routing,
             spread: spread.filter(|_| config.selection != SelectionPolicy::First),
             descent,
             division,
+            waypoints,
             config,
             now: 0,
             next_worm: 0,
@@ -101,12 +117,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             nodes: vec![NodeState::IDLE; network.nodes()],
             channels: Channels {
                 space,
-                arbiter: Arbiter::new(
-                    space,
-                    network.nodes(),
-                    (config.virtual_channels, division.is_some()),
-                    Selector::new(config.selection, config.seed, space.links()),
-                ),
+                arbiter,
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
                 headers: Headers::default(),
                 asked: Vec::new(),
@@ -125,6 +136,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             grant: Grant::default(),
             candidates: Vec::new(),
             ranges: Vec::new(),
+            divided: Divided::default(),
             children: Vec::new(),
             pools: Vec::new(),
         }

@@ -1,30 +1,53 @@
 //! Requests and grants: what headers ask for in routers, and what happens when they get it (model.md, rules 9 to 15).
 
 use wormcast_network::{ChannelId, ChannelKind, RouterId};
-use wormcast_routing::{NoRoute, VcRange, VirtualChannels};
+use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::worm::{Flits, Guide, Route};
 use crate::config::switching::{BranchReplication, Reservation};
+use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
+use crate::rng::{Purpose, number};
 
-/// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
-fn divide(
-    division: &dyn VirtualChannels,
-    count: u32,
-    (at, arrived, target): (RouterId, Option<ChannelId>, RouterId),
-    candidates: &mut Vec<ChannelId>,
-    ranges: &mut Vec<VcRange>,
-) {
-    ranges.clear();
-    candidates.retain(|&channel| {
-        let range = division.range(at, arrived, target, channel);
-        let any = !range.of(count).is_empty();
-        ranges.extend(any.then_some(range));
-        any
-    });
+/// What a header may take where virtual channels are divided.
+#[derive(Default)]
+pub(super) struct Divided {
+    lanes: Lanes,
+}
+
+impl Divided {
+    /// Determines it towards a target, or a waypoint that lies ahead; of the channel that a plan names alone, if it names one.
+    fn find(
+        &mut self,
+        (division, over): (&dyn VirtualChannels, Option<(&dyn Waypoints, RouterId)>),
+        config: &EngineConfig,
+        (at, arrived, target): (RouterId, Option<ChannelId>, RouterId),
+        named: Option<ChannelId>,
+    ) {
+        self.lanes.clear();
+        // Nobody asks for more than 64.
+        let count = config.virtual_channels.min(u32::from(u8::MAX)) as u8;
+        if count < division.needed() {
+            return;
+        }
+        match over {
+            Some((waypoints, waypoint)) => waypoints.lanes_to(at, arrived, waypoint, count, &mut self.lanes),
+            None => division.lanes(at, arrived, target, count, &mut self.lanes),
+        }
+        if let Some(named) = named {
+            self.lanes.retain(|lane| lane.0 == named);
+        }
+    }
+
+    fn list(&self, candidates: &mut Vec<ChannelId>, ranges: &mut Vec<VcRange>) {
+        candidates.clear();
+        candidates.extend(self.lanes.iter().map(|lane| lane.0));
+        ranges.clear();
+        ranges.extend(self.lanes.iter().map(|lane| lane.1));
+    }
 }
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
@@ -41,7 +64,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         let at = route.at;
-        let delivers = route.heads_for == at;
+        if let Some(waypoints) = self.waypoints {
+            if vertex == 1 && route.heads_for != at {
+                let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
+                let arbiter = &self.channels.arbiter;
+                route.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+            }
+            route.waypoint = route.waypoint.filter(|&waypoint| waypoint != at);
+        }
+        let delivers = route.heads_for == at && route.waypoint.is_none();
         let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
         let target = if delivers {
             route.stop_after(stops).map(|stop| self.network.router_of(stop))
@@ -51,16 +82,19 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         self.candidates.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
-            match (route.exit, arrived) {
-                (Some(exit), None) => self.candidates.push(exit),
+            let exit = route.exit.filter(|_| arrived.is_none());
+            match (self.division, exit) {
+                (Some(division), _) => {
+                    let place = (at, arrived, target);
+                    let over = self.waypoints.zip(route.waypoint);
+                    self.divided.find((division, over), &self.config, place, exit);
+                    self.divided.list(&mut self.candidates, &mut self.ranges);
+                }
+                (None, Some(exit)) => self.candidates.push(exit),
                 _ => match self.spread {
                     None => self.routing.candidates(at, arrived, target, &mut self.candidates),
                     Some(spread) => spread.spread(at, arrived, target, &mut self.candidates),
                 },
-            }
-            if let Some(division) = self.division {
-                let links = self.config.virtual_channels;
-                divide(division, links, (at, arrived, target), &mut self.candidates, &mut self.ranges);
             }
             if self.candidates.is_empty() {
                 self.no_route = Some(NoRoute::new(self.routing, at, target));
@@ -183,19 +217,21 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             }
         };
         self.candidates.clear();
-        match (down, first, arrived) {
-            (Some(on), _, _) => {
+        self.ranges.clear();
+        let exit = first.filter(|_| arrived.is_none());
+        match (down, self.division, exit) {
+            (Some(on), ..) => {
                 self.candidates.extend(self.descent.and_then(|descent| descent.down(router, on, target)));
             }
-            (None, Some(exit), None) => self.candidates.push(exit),
+            (None, Some(division), _) => {
+                self.divided.find((division, None), &self.config, (router, arrived, target), exit);
+                self.divided.list(&mut self.candidates, &mut self.ranges);
+            }
+            (None, None, Some(exit)) => self.candidates.push(exit),
             _ => match self.spread {
                 None => self.routing.candidates(router, arrived, target, &mut self.candidates),
                 Some(spread) => spread.spread(router, arrived, target, &mut self.candidates),
             },
-        }
-        if let Some(division) = self.division {
-            let links = self.config.virtual_channels;
-            divide(division, links, (router, arrived, target), &mut self.candidates, &mut self.ranges);
         }
         if self.candidates.is_empty() {
             self.no_route = Some(NoRoute::new(self.routing, router, target));

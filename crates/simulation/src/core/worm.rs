@@ -123,6 +123,8 @@ pub(crate) struct PathRoute {
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
     pub(crate) exit: Option<ChannelId>,
+    /// A router that it goes to before its first stop.
+    pub(crate) waypoint: Option<RouterId>,
     /// Where several nodes of a router get the message: (vertex, consumption channel) for all but the first of them, in order.
     pub(super) further: Vec<(u32, ChannelId)>,
     stops: Vec<NodeId>,
@@ -162,6 +164,7 @@ impl Default for PathRoute {
             named: false,
             complete: false,
             exit: None,
+            waypoint: None,
             further: Vec::new(),
             stops: Vec::new(),
             strips: Vec::new(),
@@ -174,7 +177,7 @@ impl PathRoute {
     pub(crate) fn reset(&mut self, stops: Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
         debug_assert!(self.hops.is_empty() && self.further.is_empty());
         self.strips.clear();
-        (self.stops, self.exit) = (stops, exit);
+        (self.stops, self.exit, self.waypoint) = (stops, exit, None);
         (self.origin, self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, 0, false, 0);
         self.head_for(network);
     }
@@ -257,7 +260,7 @@ impl PathRoute {
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
     pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == self.heads_for;
+        self.named = vertex > 1 && self.at == self.heads_for && self.waypoint.is_none();
         if self.named {
             self.strips.push(vertex - 1);
         }

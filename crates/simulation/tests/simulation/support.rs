@@ -8,7 +8,7 @@ use wormcast_multicast::{Branch, Plan, Worm};
 use wormcast_network::{
     ChannelId, Direction, Network, NetworkBuilder, NodeDetails, NodeId, Ports, RouterId, TopologySpec,
 };
-use wormcast_routing::{ECube, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
+use wormcast_routing::{ECube, Lanes, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
 use wormcast_simulation::{
     BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
     SelectionPolicy, StartupMode, StopReason,
@@ -198,12 +198,17 @@ impl VirtualChannels for Dateline {
         2
     }
 
-    fn range(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, channel: ChannelId) -> VcRange {
-        let (dimension, direction) = self.network().heading(channel).unwrap();
-        let [here, there] = [at, target].map(|router| self.ways.grid().coordinate(router.index(), dimension));
-        let will_cross = if direction == Direction::Positive { here > there } else { here < there };
-        // Of more than two, those that are left over are for worms that have crossed.
-        if will_cross { VcRange::only(0) } else { VcRange { first: 1, ..VcRange::ANY } }
+    fn lanes(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, _: u8, out: &mut Lanes) {
+        let mut ways = Vec::new();
+        self.candidates(at, arrived, target, &mut ways);
+        out.clear();
+        out.extend(ways.into_iter().map(|channel| {
+            let (dimension, direction) = self.network().heading(channel).unwrap();
+            let [here, there] = [at, target].map(|router| self.ways.grid().coordinate(router.index(), dimension));
+            let will_cross = if direction == Direction::Positive { here > there } else { here < there };
+            // Of more than two, those that are left over are for worms that have crossed.
+            (channel, if will_cross { VcRange::only(0) } else { VcRange { first: 1, ..VcRange::ANY } })
+        }));
     }
 }
 

@@ -70,8 +70,7 @@ impl<'a> Check<'a> {
     pub(super) fn new(dependencies: &'a Dependencies<'a>, ports: usize) -> Self {
         let network = dependencies.network;
         let channels = network.channels();
-        let divided = dependencies.blocking.as_ref().filter(|(needed, _)| dependencies.virtual_channels >= *needed);
-        let waits = divided.map_or(&dependencies.waits, |(_, blocking)| blocking);
+        let waits = &dependencies.waits;
         let stops = &dependencies.stops;
         let router_of = |stop: &Stop| network.to(stop.arriving).raw();
         let mut suspect = FixedBitSet::with_capacity(channels);

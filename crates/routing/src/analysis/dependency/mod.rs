@@ -13,6 +13,7 @@ use wormcast_network::{ChannelId, Network, NodeId};
 
 use crate::relation::RoutingRelation;
 use check::Check;
+use virtual_channels::Waits;
 
 mod check;
 mod spanning;
@@ -76,9 +77,8 @@ pub struct Dependencies<'n> {
     network: &'n Network,
     /// (held, requested), sorted and without duplicates.
     waits: Vec<(u32, u32)>,
-    /// Where a relation divides virtual channels: how many it needs, and those dependencies that can be part of a deadlock with as many.
-    /// Without it, or with fewer, any may.
-    blocking: Option<(usize, Vec<(u32, u32)>)>,
+    /// The relation that divides virtual channels, if these are the dependencies of its unicasts.
+    divided: Option<&'n dyn RoutingRelation>,
     stops: Vec<Stop>,
     /// (held, arriving): a worm that holds the first may wait for a delivery where the second ends, on another branch of its tree.
     held_up: Vec<(u32, u32)>,
@@ -100,7 +100,7 @@ impl<'n> Dependencies<'n> {
         Self {
             network,
             waits: Vec::new(),
-            blocking: None,
+            divided: None,
             stops: Vec::new(),
             held_up: Vec::new(),
             starts: FixedBitSet::new(),
@@ -123,8 +123,8 @@ impl<'n> Dependencies<'n> {
     /// [spreads](crate::Spread) them over.
     ///
     /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels). Where the relation [divides virtual
-    /// channels](crate::VirtualChannels), [`deadlock`](Self::deadlock) tells these apart if there are [as many](Self::with_virtual_channels) as it needs and
-    /// no other worms are added; everything else is about channels.
+    /// channels](crate::VirtualChannels), [`deadlock`](Self::deadlock) tells these apart if no other worms are added (classes that links
+    /// [have no virtual channel](Self::with_virtual_channels) for are one with the last); everything else is about channels.
     pub fn of_relation(relation: &'n dyn RoutingRelation) -> Self {
         let network = &**relation.network();
         let mut first = Vec::with_capacity(network.channels() + 1);
@@ -169,9 +169,15 @@ impl<'n> Dependencies<'n> {
                 }
             }
         }
-        let division = relation.capabilities().virtual_channels;
-        dependencies.blocking =
-            division.map(|division| (usize::from(division.needed()), virtual_channels::blocking(relation, division)));
+        let capabilities = relation.capabilities();
+        dependencies.divided = capabilities.virtual_channels.map(|_| relation);
+        if let (Some(_), Some(division)) = (capabilities.waypoints, capabilities.virtual_channels) {
+            // Ways over waypoints are more than the candidates show.
+            let all = Waits::new(relation, division, usize::from(division.needed()));
+            dependencies.waits.extend(all.between_channels());
+            dependencies.waits.sort_unstable();
+            dependencies.waits.dedup();
+        }
         dependencies
     }
 
@@ -199,7 +205,7 @@ impl<'n> Dependencies<'n> {
     }
 
     fn tidy(&mut self) {
-        self.blocking = None;
+        self.divided = None;
         for pairs in [&mut self.waits, &mut self.held_up, &mut self.together] {
             pairs.sort_unstable();
             pairs.dedup();
@@ -261,12 +267,34 @@ impl<'n> Dependencies<'n> {
     /// `consumption_ports` others may be held by worms that hold suspect channels. Worms that share a router hold different
     /// input and output channels (or virtual channels of one), which bounds their number. The largest set of suspects is what remains after everything
     /// that cannot be blocked is struck out; O(dependencies x degree).
+    ///
+    /// Where virtual channels are divided, those are suspect whose holder may be where all that it may take is suspect.
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
+        if let Some(waits) = self.divided_waits() {
+            let channels =
+                |cycle: Vec<(ChannelId, u32)>| cycle.into_iter().map(|(c, _)| Resource::Channel(c)).collect();
+            return waits.cycle().map(channels);
+        }
         Check::new(self, consumption_ports as usize).run()
+    }
+
+    /// What unicasts may wait for, virtual channel by virtual channel, where these are divided.
+    fn divided_waits(&self) -> Option<Waits> {
+        let relation = self.divided?;
+        let division = relation.capabilities().virtual_channels?;
+        Some(Waits::new(relation, division, self.virtual_channels))
+    }
+
+    /// The cycle of [`deadlock`](Self::deadlock) with the virtual channel of each channel, where a relation divides them; `None` too if there can be no deadlock.
+    pub fn divided_deadlock(&self) -> Option<Vec<(ChannelId, u32)>> {
+        self.divided_waits()?.cycle()
     }
 
     /// The channels whose holders could be blocked forever, by each other or by those that are: none if there can be no [deadlock](Self::deadlock).
     pub fn blocked(&self, consumption_ports: u32) -> Vec<ChannelId> {
+        if let Some(waits) = self.divided_waits() {
+            return waits.blocked();
+        }
         Check::new(self, consumption_ports as usize).blocked()
     }
 }

@@ -23,7 +23,7 @@ impl<'n> Dependencies<'n> {
         debug_assert!(bound || trees.len() == 1);
         let network = relation.network();
         let mut dependencies = Self::of_relation(relation);
-        dependencies.blocking = None;
+        dependencies.divided = None;
         let mut tree_of = vec![None; network.channels()];
         for (index, tree) in trees.iter().enumerate() {
             for down in tree.links() {

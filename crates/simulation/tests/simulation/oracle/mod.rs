@@ -32,7 +32,7 @@ pub(crate) struct Told {
     pub(crate) asking: BTreeMap<u64, Cycle>,
 }
 
-/// One thing that a request asks for: any of these channels, the preferred one first; of links, some of their virtual channels.
+/// One thing that a request asks for: any of these channels, the preferred one first; of links, some of their virtual channels, so one may come several times.
 #[derive(Clone)]
 enum Part {
     Link(Vec<u32>, Vec<VcRange>),
@@ -42,14 +42,6 @@ enum Part {
 impl Part {
     fn is_link(&self, link: u32) -> bool {
         matches!(self, Part::Link(any, _) if any.contains(&link))
-    }
-
-    /// The virtual channels of a link that will do.
-    fn range(&self, link: u32) -> VcRange {
-        match self {
-            Part::Link(any, ranges) => ranges[any.iter().position(|&other| other == link).unwrap()],
-            Part::Pool(_) => VcRange::ANY,
-        }
     }
 }
 
@@ -128,6 +120,8 @@ struct Traveller {
     injected: u32,
     /// The cycle of the last injection.
     injected_in: Option<Cycle>,
+    /// The router over which it goes, until it is there.
+    waypoint: Option<RouterId>,
     /// The vertices: first the source's router.
     vertices: Vec<Vertex>,
     /// Trees: what each header flit names: 0 for where the branches begin, 1 + i for what branch i enters.
@@ -272,6 +266,7 @@ impl Oracle<'_> {
                 flits: header + length,
                 injected: 0,
                 injected_in: None,
+                waypoint: None,
                 vertices,
                 names,
                 places: Vec::new(),
@@ -339,7 +334,7 @@ impl Oracle<'_> {
     }
 
     fn take_injection(&mut self, now: Cycle, id: usize, port: u32) {
-        self.hold(port, id, Some(0), VcRange::ANY);
+        self.hold(port, id, Some(0), 0);
         self.worms[id].vertices[0].by = Some(port);
         self.log(now, What::Grant { worm: id as u64, channel: port });
     }
@@ -376,6 +371,22 @@ impl Oracle<'_> {
     }
 
     fn ask_at(&mut self, now: Cycle, id: usize, vertex: usize) {
+        let source = &self.worms[id].vertices[0];
+        if let (0, true, Itinerary::Path(path)) = (vertex, source.delivers.is_empty(), &self.worms[id].plan.itinerary) {
+            // Its own number, whenever and wherever it is drawn.
+            let drawn = [6, id as u64, 0].iter().fold(self.config.seed, |z, &value| mix(z ^ mix(value)));
+            let waypoints = self.routing.capabilities().waypoints;
+            let target = self.network.router_of(path.stops[0]);
+            let load = |link: ChannelId| {
+                let held = self.held[link.index()].iter().flatten().count();
+                let waits = |request: &&Request| {
+                    request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link.raw()))
+                };
+                (held + self.requests.iter().filter(waits).count()) as u32
+            };
+            let waypoint = waypoints.and_then(|all| all.waypoint(source.router, target, drawn, &load));
+            self.worms[id].waypoint = waypoint;
+        }
         let worm = &self.worms[id];
         let at = &worm.vertices[vertex];
         let mut outputs = Vec::new();
@@ -390,26 +401,17 @@ impl Oracle<'_> {
         match &worm.plan.itinerary {
             Itinerary::Path(path) => {
                 if let Some(&target) = path.stops.get(at.stops) {
-                    let mut candidates = Vec::new();
                     let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
                     let target = self.network.router_of(target);
-                    match path.exit {
-                        Some(exit) if vertex == 0 => candidates.push(exit),
-                        _ => self.candidates(at.router, arrived, target, &mut candidates),
-                    }
-                    let part = self.links(at.router, arrived, target, candidates);
+                    let exit = path.exit.filter(|_| vertex == 0);
+                    let part = self.links(at.router, arrived, (target, worm.waypoint), exit);
                     outputs.push(output(part, Some(vertex + 1), None));
                 }
             }
             Itinerary::Tree(tree) if worm.places.is_empty() => {
                 let trunk = tree.trunk.unwrap();
-                let mut candidates = Vec::new();
                 let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
-                match trunk.exit {
-                    Some(exit) if vertex == 0 => candidates.push(exit),
-                    _ => self.candidates(at.router, arrived, trunk.to, &mut candidates),
-                }
-                let part = self.links(at.router, arrived, trunk.to, candidates);
+                let part = self.links(at.router, arrived, (trunk.to, None), trunk.exit.filter(|_| vertex == 0));
                 outputs.push(output(part, Some(vertex + 1), None));
             }
             Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
@@ -447,18 +449,42 @@ impl Oracle<'_> {
         }
     }
 
-    /// Any of some links, with the virtual channels of each that will do.
-    fn links(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, candidates: Vec<ChannelId>) -> Part {
-        let division = self.routing.capabilities().virtual_channels;
-        let range = |&link: &ChannelId| division.map_or(VcRange::ANY, |d| d.range(at, arrived, target, link));
-        let ranges = candidates.iter().map(range).collect();
-        Part::Link(candidates.into_iter().map(ChannelId::raw).collect(), ranges)
+    /// Any of some links, with the virtual channels of each that will do; only the one that a plan names, if it does.
+    fn links(
+        &self,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        (target, waypoint): (RouterId, Option<RouterId>),
+        exit: Option<ChannelId>,
+    ) -> Part {
+        let mut lanes = Vec::new();
+        let capabilities = self.routing.capabilities();
+        match capabilities.virtual_channels {
+            Some(division) => {
+                let count = self.config.virtual_channels as u8;
+                match waypoint {
+                    Some(waypoint) => {
+                        capabilities.waypoints.unwrap().lanes_to(at, arrived, waypoint, count, &mut lanes);
+                    }
+                    None => division.lanes(at, arrived, target, count, &mut lanes),
+                }
+                lanes.retain(|lane| exit.is_none_or(|exit| lane.0 == exit));
+            }
+            None => {
+                let mut candidates = Vec::from_iter(exit);
+                if exit.is_none() {
+                    self.candidates(at, arrived, target, &mut candidates);
+                }
+                lanes.extend(candidates.into_iter().map(|link| (link, VcRange::ANY)));
+            }
+        }
+        Part::Link(lanes.iter().map(|lane| lane.0.raw()).collect(), lanes.iter().map(|lane| lane.1).collect())
     }
 
     // Arbitration.
 
-    /// Rule 19: which of the links that it may have a request gets; `behind` are the requests that come after it.
-    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], behind: &[Request]) -> u32 {
+    /// Rule 19: which of the links that it may have a request gets; the others are those that have not been granted before it, and those that come after it.
+    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], others: [&[Request]; 2]) -> u32 {
         if any.len() == 1 {
             return free[0];
         }
@@ -478,7 +504,7 @@ impl Oracle<'_> {
                     let waits = |request: &&Request| {
                         request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link))
                     };
-                    (behind.iter().filter(waits).count(), self.sent[link as usize])
+                    (others.concat().iter().filter(waits).count(), self.sent[link as usize])
                 };
                 let least = free.iter().map(|&link| load(link)).min().unwrap();
                 *free.iter().find(|&&link| load(link) == least).unwrap()
@@ -509,9 +535,10 @@ impl Oracle<'_> {
             .filter(move |&vc| (usize::from(range.first)..=range.last.into()).contains(&vc))
     }
 
-    fn hold(&mut self, channel: u32, worm: usize, vertex: Option<usize>, range: VcRange) {
-        let free = self.places(channel, range).find(|&place| self.held[channel as usize][place].is_none());
-        self.held[channel as usize][free.expect("a free channel")] = Some((worm, vertex));
+    fn hold(&mut self, channel: u32, worm: usize, vertex: Option<usize>, place: usize) {
+        let place = &mut self.held[channel as usize][place];
+        assert!(place.is_none(), "a free channel");
+        *place = Some((worm, vertex));
     }
 
     fn arbitrate(&mut self, now: Cycle) {
@@ -523,23 +550,28 @@ impl Oracle<'_> {
         while !requests.is_empty() {
             let request = requests.remove(0);
             let parts = self.parts_of(&request);
-            let choices: Vec<Option<u32>> = parts
+            let choices: Vec<Option<(u32, usize)>> = parts
                 .iter()
                 .map(|part| match part {
-                    Part::Link(any, _) => {
-                        let open = |&c: &u32| {
-                            let mut places = self.places(c, part.range(c));
-                            let is_next = self.places(c, part.range(c)).all(|place| !queued.contains(&(c, place)));
-                            is_next && places.any(|place| self.held[c as usize][place].is_none())
+                    Part::Link(any, ranges) => {
+                        // The lowest virtual channel that is free and that nobody waits for who came before.
+                        let open = |(&link, &range): (&u32, &VcRange)| {
+                            let mut places = self.places(link, range).filter(|&place| !queued.contains(&(link, place)));
+                            let free = places.find(|&place| self.held[link as usize][place].is_none());
+                            free.map(|place| (link, range, place))
                         };
-                        let free: Vec<u32> = any.iter().copied().filter(open).collect();
-                        (!free.is_empty()).then(|| self.select(now, request.worm, any, &free, &requests))
+                        let open: Vec<_> = any.iter().zip(ranges).filter_map(open).collect();
+                        let preferred = open.first()?.1;
+                        let open: Vec<_> = open.iter().filter(|at| at.1 == preferred).collect();
+                        let links: Vec<u32> = open.iter().map(|at| at.0).collect();
+                        let link = self.select(now, request.worm, any, &links, [&left, &requests]);
+                        open.iter().find(|at| at.0 == link).map(|at| (link, at.2))
                     }
-                    Part::Pool(any) => any.iter().copied().find(|&c| self.is_free(c)),
+                    Part::Pool(any) => any.iter().copied().find(|&c| self.is_free(c)).map(|channel| (channel, 0)),
                 })
                 .collect();
-            if let Some(channels) = choices.into_iter().collect::<Option<Vec<u32>>>() {
-                for (part, &channel) in parts.iter().zip(&channels) {
+            if let Some(channels) = choices.into_iter().collect::<Option<Vec<(u32, usize)>>>() {
+                for (part, &(channel, _)) in parts.iter().zip(&channels) {
                     if let Part::Link(any, _) = part {
                         self.taken.insert(any.iter().copied().collect(), channel);
                     }
@@ -547,9 +579,10 @@ impl Oracle<'_> {
                 self.grant(now, &request, &channels);
             } else {
                 for part in parts {
-                    if let Part::Link(any, _) = &part {
-                        let places = |&c: &u32| self.places(c, part.range(c)).map(move |place| (c, place));
-                        queued.extend(any.iter().flat_map(places));
+                    if let Part::Link(any, ranges) = &part {
+                        for (&link, &range) in any.iter().zip(ranges) {
+                            queued.extend(self.places(link, range).map(|place| (link, place)));
+                        }
                     }
                 }
                 left.push(request);
@@ -558,22 +591,26 @@ impl Oracle<'_> {
         self.requests = left;
     }
 
-    fn grant(&mut self, now: Cycle, request: &Request, channels: &[u32]) {
+    fn grant(&mut self, now: Cycle, request: &Request, channels: &[(u32, usize)]) {
         let id = request.worm;
-        let Some(vertex) = request.vertex else { return self.take_injection(now, id, channels[0]) };
+        let Some(vertex) = request.vertex else { return self.take_injection(now, id, channels[0].0) };
         self.worms[id].vertices[vertex].granted.get_or_insert(now);
-        for (&output, &channel) in request.outputs.iter().zip(channels) {
+        for (&output, &(channel, place)) in request.outputs.iter().zip(channels) {
             self.log(now, What::Grant { worm: id as u64, channel });
             let worm = &mut self.worms[id];
             let output = &mut worm.vertices[vertex].outputs[output];
             output.channel = Some(channel);
-            let (to, range) = (output.to, output.part.range(channel));
+            let to = output.to;
             if let Some(to) = to {
                 if let Itinerary::Path(path) = &worm.plan.itinerary {
                     // Rule 15: it delivers where the stop that is next is.
                     let router = self.network.to(ChannelId::new(channel));
                     let stops = worm.vertices[vertex].stops;
-                    let delivers = next_stops(self.network, &path.stops[stops..], router);
+                    if worm.waypoint == Some(router) {
+                        worm.waypoint = None;
+                    }
+                    let here = if worm.waypoint.is_some() { &[][..] } else { &path.stops[stops..] };
+                    let delivers = next_stops(self.network, here, router);
                     assert_eq!(worm.vertices.len(), to);
                     let stops = stops + delivers.len();
                     worm.vertices.push(Vertex::new(router, delivers, stops));
@@ -585,7 +622,7 @@ impl Oracle<'_> {
                 }
                 self.worms[id].vertices[to].by = Some(channel);
             }
-            self.hold(channel, id, to, range);
+            self.hold(channel, id, to, place);
         }
     }
 }

@@ -147,9 +147,6 @@ fn refusal(error: &AnalysisError, sender: &str) -> Failure {
         AnalysisError::TooFewConsumptionPorts { bound, .. } => {
             format!("{error}; set `--consumption-ports {bound}` or more")
         }
-        AnalysisError::TooFewVirtualChannels { needed, .. } => {
-            format!("{error}; set `--virtual-channels {needed}` or more")
-        }
         AnalysisError::Undelivered => "`--reachable` needs tables by which every message arrives".to_owned(),
         AnalysisError::NotCovered(why) => format!("`--reachable` has no answer here: {why}"),
         AnalysisError::ReachableOfTables => {
