@@ -20,6 +20,8 @@ pub struct AlgorithmCapabilities<'a> {
     pub minimum: Option<&'a dyn Minimum>,
     /// Covers of destinations by as few next routers as possible.
     pub covers: Option<&'a dyn Covers>,
+    /// For an algorithm that does not send every multicast.
+    pub selective: Option<&'a dyn Selective>,
     /// For an algorithm that knows groups of nodes: the members of each, sorted.
     pub groups: Option<&'a [Vec<NodeId>]>,
 }
@@ -45,7 +47,20 @@ pub trait Covers: Send + Sync {
     fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix>;
 }
 
+/// Sends only some multicasts, since their headers cannot name every set of destinations.
+pub trait Selective: Send + Sync {
+    /// Why it does not send this multicast, as what comes after its name, and what would do; `None` if it does. A plan of a multicast that is refused is correct, but does not
+    /// keep to the headers.
+    fn refusal(&self, multicast: &Multicast) -> Option<String>;
+}
+
 impl dyn Algorithm + '_ {
+    /// Why the algorithm does not send a multicast, as a sentence without its full stop; `None` if it does, as most do always.
+    pub fn refusal(&self, multicast: &Multicast) -> Option<String> {
+        let problem = self.capabilities().selective?.refusal(multicast)?;
+        Some(format!("`{}` {problem}", self.name()))
+    }
+
     /// The switches that the algorithm's worms are meant for: for all but [trees](BranchingTrees), plain wormhole switches, which are enough
     /// for paths.
     pub fn branching(&self) -> Branching {

@@ -57,6 +57,9 @@ pub struct AlgorithmOptions {
     /// How multicasts are sent (`tables`). Default: `tables`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicasts: Option<Multicasts>,
+    /// Whether destinations that are no mask are sent several masks (`xy-mask`, `yx-mask`). Default: they are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cover: Option<bool>,
 }
 
 /// How a fabric's multicasts are sent.
@@ -175,6 +178,8 @@ pub enum AlgorithmOption {
     Groups,
     /// [`AlgorithmOptions::multicasts`].
     Multicasts,
+    /// [`AlgorithmOptions::cover`].
+    Cover,
 }
 
 impl AlgorithmOption {
@@ -195,6 +200,7 @@ impl AlgorithmOption {
             Self::MulticastTables => "options.multicast_tables",
             Self::Groups => "options.groups",
             Self::Multicasts => "options.multicasts",
+            Self::Cover => "options.cover",
         }
     }
 
@@ -237,6 +243,7 @@ impl AlgorithmOptions {
             multicast_tables,
             groups,
             multicasts,
+            cover,
         } = self;
         let options = [
             (AlgorithmOption::Detour, detour.is_some()),
@@ -253,6 +260,7 @@ impl AlgorithmOptions {
             (AlgorithmOption::MulticastTables, multicast_tables.is_some()),
             (AlgorithmOption::Groups, groups.is_some()),
             (AlgorithmOption::Multicasts, multicasts.is_some()),
+            (AlgorithmOption::Cover, cover.is_some()),
         ];
         options.into_iter().filter_map(|(option, given)| given.then_some(option))
     }
@@ -275,6 +283,7 @@ impl AlgorithmOptions {
             second: _,
             method: _,
             multicasts: _,
+            cover: _,
         } = self;
         let files = [
             (AlgorithmOption::Tables, tables),

@@ -88,6 +88,14 @@ pub enum SimulationError {
         /// What is wrong.
         error: ContractViolation,
     },
+    /// The algorithm does not send a multicast.
+    #[error("a multicast from {source_node}: {problem}")]
+    Refused {
+        /// The source.
+        source_node: String,
+        /// Why, and what would do.
+        problem: String,
+    },
     /// The network, which is drawn anew for each replication, does not fit the other settings.
     #[error("with seed {seed}: {problem}")]
     Scenario {
@@ -139,6 +147,7 @@ impl SimulationError {
         match self {
             Self::Engine { .. } | Self::Buffered { .. } => Some("engine"),
             Self::Switching { setting, .. } => Some(setting),
+            Self::Refused { .. } => Some("algorithm"),
             Self::Scenario { .. } => Some("topology"),
             Self::WithinWarmUp { .. } => Some("run.max_cycles"),
             Self::EndsWithinWarmUp { .. } => Some("run.warmup"),
