@@ -354,15 +354,18 @@ proptest! {
     fn masks_are_as_their_rule_says(
         (width, height) in (1i64..=9, 1i64..=9),
         source: (prop::sample::Index, prop::sample::Index),
-        at: (prop::sample::Index, prop::sample::Index),
-        (mask_x, mask_y) in (0u32..16, 0u32..16),
+        mask: prop::sample::Index,
     ) {
-        let pick = |index: &(prop::sample::Index, prop::sample::Index)| {
-            (index.0.index(width as usize) as i64, index.1.index(height as usize) as i64)
+        let source = (source.0.index(width as usize) as i64, source.1.index(height as usize) as i64);
+        // Along one coordinate: all addresses and masks whose places are there.
+        let along = |extent: i64| {
+            let masks = (0u32..16).flat_map(|mask| (0..16u32).map(move |at| (at, mask)));
+            masks.filter(|&(at, mask)| at & mask == 0 && i64::from(at | mask) < extent).collect::<Vec<_>>()
         };
-        let (source, at) = (pick(&source), pick(&at));
-        let mask = Mask { at: (at.0 as u32 & !mask_x, at.1 as u32 & !mask_y), mask: (mask_x, mask_y) };
-        prop_assume!(i64::from(mask.at.0 | mask_x) < width && i64::from(mask.at.1 | mask_y) < height);
+        let (of_x, of_y) = (along(width), along(height));
+        let place = mask.index(of_x.len() * of_y.len());
+        let ((x, mask_x), (y, mask_y)) = (of_x[place % of_x.len()], of_y[place / of_x.len()]);
+        let mask = Mask { at: (x, y), mask: (mask_x, mask_y) };
         let network = mesh(width, height);
         let named: BTreeSet<At> = (0..width)
             .flat_map(|x| (0..height).map(move |y| (x, y)))

@@ -48,10 +48,10 @@ impl Scenario {
                 "trees",
                 "cannot be told by a list of stops: use `header = \"tree\"` or another",
             ),
-            Sends::Trees if config.virtual_channels > 1 => fail(
+            Sends::Trees if config.virtual_channels > 1 && config.replication == BranchReplication::Lockstep => fail(
                 "switching.virtual_channels",
                 "trees",
-                "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
+                "the flit engine moves in lockstep on one virtual channel only: set `virtual_channels = 1`, or `replication = \"independent\"`",
             ),
             Sends::Trees if config.header.strips_trees() && config.replication == BranchReplication::Independent => {
                 fail(

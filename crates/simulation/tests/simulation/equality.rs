@@ -404,8 +404,12 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
     let on_spanning_trees = |name: &&str| *name == "spam" || name.starts_with("dstm");
     // Those whose relation has its name to itself.
     let known = |name: &&str| ["spam", "dstm-1"].contains(name);
-    let trees =
-        |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || ["bit-string", "tables"].contains(name);
+    let trees = |name: &&str| {
+        on_spanning_trees(name)
+            || name.contains("tree")
+            || name.ends_with("-mask")
+            || ["bit-string", "tables", "rpm", "vctm"].contains(name)
+    };
     let algorithms: Vec<&str> = ALGORITHMS
         .iter()
         .map(|algorithm| algorithm.name)
@@ -632,6 +636,15 @@ fn paths_and_trees() {
 fn virtual_channels() {
     let headers = &[Bare, BitString, AllDestinations];
     check(About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 4) });
+}
+
+/// Trees whose branches copy flits independently, and paths beside them: every branch waits for its own turn.
+#[test]
+fn virtual_channels_of_trees() {
+    let headers = &[Bare, BitString];
+    check(About { kind: Kind::Trees, headers, replications: &[Independent], channels: (2, 4) });
+    check(About { kind: Kind::Mixed, headers, replications: &[Independent], channels: (2, 4) });
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Independent], channels: (2, 4) });
 }
 
 /// On tori, headers may take one part of the virtual channels only, and pass who waits for the other.

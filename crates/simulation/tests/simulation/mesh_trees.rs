@@ -1,0 +1,188 @@
+//! Trees on 2-D meshes: which switching they are safe with, and two or four worms by hand for each with which they deadlock.
+
+use std::sync::Arc;
+
+use wormcast_multicast::{Algorithm, AlgorithmOptions, Options, algorithm_by_name};
+use wormcast_network::Network;
+use wormcast_simulation::{
+    Arrivals, BranchReplication, Buffer, Count, EngineChoice, Mode, MulticastTraffic, Process, Reservation, Run,
+    RunResult, Scenario, StartupMode, Timing, Traffic, Wormhole, simulate,
+};
+
+use crate::support::build;
+
+const LOCKSTEP: (BranchReplication, Reservation) = (BranchReplication::Lockstep, Reservation::Atomic);
+const ATOMIC: (BranchReplication, Reservation) = (BranchReplication::Independent, Reservation::Atomic);
+const SEPARATE: (BranchReplication, Reservation) = (BranchReplication::Independent, Reservation::Separate);
+
+/// Which trees block each other; those of routes in the order of dimensions are safe in stores, those of `rpm` nowhere.
+const SAFE_IN_STORES: [&str; 5] = ["xy-tree", "yx-tree", "xy-mask", "yx-mask", "vctm"];
+
+fn make(network: &Arc<Network>, name: &str) -> Arc<dyn Algorithm> {
+    let own = AlgorithmOptions { cover: name.ends_with("-mask").then_some(true), ..AlgorithmOptions::default() };
+    Arc::from(algorithm_by_name(name, network, &Options { own, ..Options::default() }).unwrap())
+}
+
+fn scenario(
+    topology: &str,
+    algorithm: &str,
+    (replication, reservation): (BranchReplication, Reservation),
+    buffer: Buffer,
+    traffic: &Traffic,
+    run: &Run,
+) -> Scenario {
+    let network = build(topology);
+    let switching = Wormhole {
+        buffer: Some(buffer),
+        replication: Some(replication),
+        reservation: Some(reservation),
+        ..Wormhole::default()
+    };
+    let timing = Timing { startup: 0, routing_delay: 4, startup_mode: Some(StartupMode::PerPort), ..Timing::default() };
+    Scenario::new(make(&network, algorithm), &switching.into(), &timing, traffic, run).unwrap()
+}
+
+/// Whether the static check calls a deadlock possible.
+fn unsafe_worms(scenario: &Scenario) -> bool {
+    let config = scenario.engine_config();
+    let dependencies = scenario.algorithm().dependencies_with(config.branching());
+    dependencies.with_virtual_channels(config.virtual_channels).deadlock(config.ports.consumption).is_some()
+}
+
+/// Runs a trace, with an engine.
+fn run(
+    (topology, algorithm, messages): (&str, &str, &str),
+    replicating: (BranchReplication, Reservation),
+    buffer: Buffer,
+    engine: EngineChoice,
+) -> (bool, RunResult) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("by-hand.trace");
+    std::fs::write(&path, messages).unwrap();
+    let traffic = Traffic { trace: Some(path.to_str().unwrap().to_owned()), ..Traffic::default() };
+    let drained = Run { mode: Some(Mode::Drain), ..Run::default() };
+    let scenario = scenario(topology, algorithm, replicating, buffer, &traffic, &drained);
+    (unsafe_worms(&scenario), simulate(&scenario, engine, 1).unwrap())
+}
+
+/// Two messages for each algorithm: each worm holds what the other waits for.
+const TWO_WORMS: [(&str, &str, &str); 8] = [
+    // Both go up in both columns; each has one of them.
+    ("mesh:2x2", "xy-tree", "0 0 20 2;3\n0 1 20 2;3\n"),
+    ("mesh:2x2", "xy-mask", "0 0 20 2;3\n0 1 20 2;3\n"),
+    ("mesh:2x2", "vctm", "0 0 20 2;3\n0 1 20 2;3\n"),
+    // The same, mirrored.
+    ("mesh:2x2", "yx-tree", "0 0 20 1;3\n0 2 20 1;3\n"),
+    ("mesh:2x2", "yx-mask", "0 0 20 1;3\n0 2 20 1;3\n"),
+    // Both go to both ends of a row.
+    ("mesh:4x1", "xy-tree", "0 1 20 0;3\n0 2 20 0;3\n"),
+    ("mesh:4x1", "yx-tree", "0 1 20 0;3\n0 2 20 0;3\n"),
+    ("mesh:4x1", "rpm", "0 1 20 0;3\n0 2 20 0;3\n"),
+];
+
+#[test]
+fn two_worms_in_lockstep_deadlock_and_were_called_unsafe() {
+    for case in TWO_WORMS {
+        for buffer in [Buffer::Flits(1), Buffer::Flits(4)] {
+            for engine in [EngineChoice::Flit, EngineChoice::Worm] {
+                let (unsafe_worms, result) = run(case, LOCKSTEP, buffer, engine);
+                assert!(unsafe_worms && result.deadlock.is_some(), "{case:?}, {buffer:?}, {engine:?}");
+                assert_eq!(result.messages.delivered, 0);
+            }
+            for replicating in [ATOMIC, SEPARATE] {
+                let (unsafe_worms, result) = run(case, replicating, buffer, EngineChoice::Flit);
+                assert!(unsafe_worms && result.deadlock.is_some(), "{case:?}, {buffer:?}, {replicating:?}");
+            }
+        }
+        // One of the two alone is delivered, and so are both in stores.
+        let first = case.2.lines().next().unwrap();
+        let (_, alone) = run((case.0, case.1, first), LOCKSTEP, Buffer::Flits(1), EngineChoice::Worm);
+        assert_eq!((alone.deadlock, alone.messages.delivered), (None, 1));
+        for engine in [EngineChoice::Flit, EngineChoice::Worm] {
+            let (_, stored) = run(case, SEPARATE, Buffer::Message, engine);
+            assert_eq!((stored.deadlock, stored.messages.delivered), (None, 2), "{case:?}");
+        }
+    }
+}
+
+/// With room for whole messages, but branches that are requested together: of four worms two come in and wait behind the request of one that starts
+/// there, which waits for the channel of the other that comes in.
+#[test]
+fn four_worms_deadlock_where_stores_reserve_branches_together() {
+    // 0 > 1 > 3 behind 1 > 3 and 1 > 0; 1 > 0 > 2 behind 0 > 2 and 0 > 1.
+    let xy = ("mesh:2x2", "xy-tree", "0 0 20 3\n0 1 20 2\n2 0 20 1;2\n2 1 20 0;3\n");
+    let yx = ("mesh:2x2", "yx-tree", "0 0 20 3\n0 2 20 1\n2 0 20 1;2\n2 2 20 0;3\n");
+    for case in [xy, ("mesh:2x2", "vctm", xy.2), yx] {
+        for engine in [EngineChoice::Flit, EngineChoice::Worm] {
+            let (unsafe_worms, result) = run(case, ATOMIC, Buffer::Message, engine);
+            assert!(unsafe_worms && result.deadlock.is_some(), "{case:?}");
+            let (unsafe_worms, result) = run(case, SEPARATE, Buffer::Message, engine);
+            assert!(!unsafe_worms && result.deadlock.is_none(), "{case:?}");
+            assert_eq!(result.messages.delivered, 4);
+        }
+    }
+}
+
+/// On one virtual channel not even its unicasts are safe, however much buffers hold: four of them turn round a square.
+#[test]
+fn recursive_partitioning_deadlocks_with_unicasts() {
+    let square = ("mesh:2x2", "rpm", "0 0 20 3\n0 2 20 1\n0 3 20 0\n0 1 20 2\n");
+    for (replicating, buffer) in [(LOCKSTEP, Buffer::Flits(1)), (SEPARATE, Buffer::Message)] {
+        for engine in [EngineChoice::Flit, EngineChoice::Worm] {
+            let (unsafe_worms, result) = run(square, replicating, buffer, engine);
+            assert!(unsafe_worms && result.deadlock.is_some(), "{buffer:?}, {engine:?}");
+        }
+    }
+}
+
+/// The table of docs/algorithms.md: with stores and branches that are reserved one by one, and nowhere else, all but `rpm` are safe; runs agree.
+#[test]
+fn verdicts_hold_in_runs() {
+    let arrivals = Arrivals {
+        process: Process::Burst,
+        rate: None,
+        successes: None,
+        sources: None,
+        interval: Some(20),
+        load: None,
+    };
+    let traffic = Traffic {
+        arrivals: Some(arrivals),
+        length: Some(Count { least: 2, most: 40 }.into()),
+        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most: 6 }.into(), fraction: 0.9 }),
+        unicast: None,
+        trace: None,
+    };
+    let finite = Run { mode: Some(Mode::Finite), messages: Some(400), ..Run::default() };
+    for algorithm in [&SAFE_IN_STORES[..], &["rpm"]].concat() {
+        for replicating in [LOCKSTEP, ATOMIC, SEPARATE] {
+            for buffer in [Buffer::Flits(1), Buffer::Flits(8), Buffer::Message] {
+                let cell = format!("{algorithm}, {replicating:?}, {buffer:?}");
+                let scenario = scenario("mesh:5x4", algorithm, replicating, buffer, &traffic, &finite);
+                let safe = !unsafe_worms(&scenario);
+                let stored = replicating == SEPARATE && buffer == Buffer::Message;
+                assert_eq!(safe, stored && algorithm != "rpm", "{cell}");
+                let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+                assert_eq!(result.deadlock.is_none(), safe, "{cell}");
+            }
+        }
+        // Without a word about switching they are as safe as they can be.
+        let network = build("mesh:5x4");
+        let timing = Timing { startup: 0, ..Timing::default() };
+        let default =
+            Scenario::new(make(&network, algorithm), &Wormhole::default().into(), &timing, &traffic, &finite).unwrap();
+        assert_eq!(unsafe_worms(&default), algorithm == "rpm");
+    }
+    // A line of three is too short for two trees in lockstep to block each other.
+    for algorithm in ["xy-tree", "rpm"] {
+        let line = scenario(
+            "mesh:3x1",
+            algorithm,
+            LOCKSTEP,
+            Buffer::Flits(1),
+            &Traffic { multicast: None, ..traffic.clone() },
+            &finite,
+        );
+        assert!(!unsafe_worms(&line));
+    }
+}
