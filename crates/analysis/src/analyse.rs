@@ -151,7 +151,8 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 /// than the routing needs, or if the settings ask
 /// whether a deadlock can be reached by worms that the search does not cover.
 pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Report, AnalysisError> {
-    let (network, settings) = (algorithm.network(), &settings.on_channels_of(algorithm.routing())?);
+    let (needed, name) = algorithm.needed_virtual_channels();
+    let (network, settings) = (algorithm.network(), &settings.on_channels(name, u32::from(needed))?);
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
     if trees && settings.is_lockstep_on_several(algorithm.branching()) {

@@ -69,10 +69,14 @@ impl Settings {
     /// The settings with virtual channels that are enough for a relation.
     pub(crate) fn on_channels_of(&self, relation: &dyn RoutingRelation) -> Result<Self, AnalysisError> {
         let needed = relation.capabilities().virtual_channels.map_or(1, |division| u32::from(division.needed()));
+        self.on_channels(relation.name(), needed)
+    }
+
+    /// The settings with virtual channels that are enough for what needs so many.
+    pub(crate) fn on_channels(&self, name: &str, needed: u32) -> Result<Self, AnalysisError> {
         let given = self.virtual_channels.unwrap_or(needed);
         if given < needed {
-            let routing = relation.name().to_owned();
-            return Err(AnalysisError::TooFewVirtualChannels { routing, needed, given });
+            return Err(AnalysisError::TooFewVirtualChannels { routing: name.to_owned(), needed, given });
         }
         Ok(Self { virtual_channels: Some(given), ..self.clone() })
     }

@@ -12,6 +12,8 @@ pub struct AlgorithmCapabilities<'a> {
     /// The default injection and consumption channels of nodes, if the algorithm is defined with such
     /// numbers. A plan may bind worms to any of these consumption channels.
     pub ports: Option<Ports>,
+    /// The virtual channels that links need to have, if its worms keep to some of them; 0: its routing alone says so.
+    pub virtual_channels: u8,
     /// Trees that wormhole switches replicate.
     pub trees: Option<&'a dyn BranchingTrees>,
     /// For an algorithm whose worms switches replicate: how they route them.
@@ -65,6 +67,14 @@ impl dyn Algorithm + '_ {
     /// for paths.
     pub fn branching(&self) -> Branching {
         self.capabilities().trees.map_or(Branching::LOCKSTEP, BranchingTrees::branching)
+    }
+
+    /// The virtual channels that links need to have, at least, and what needs them: the algorithm, whose worms keep to some of them, or its routing, which divides
+    /// them.
+    pub fn needed_virtual_channels(&self) -> (u8, &'static str) {
+        let division = self.routing().capabilities().virtual_channels.map_or(1, |division| division.needed());
+        let own = self.capabilities().virtual_channels;
+        if own > division { (own, self.name()) } else { (division, self.routing().name()) }
     }
 
     /// The [dependencies](Algorithm::dependencies) with other switches, which make a difference to [trees](BranchingTrees).

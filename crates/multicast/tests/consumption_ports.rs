@@ -53,7 +53,7 @@ fn as_documented() {
                 }
                 continue;
             }
-            "xy-tree" | "yx-tree" | "xy-mask" | "yx-mask" | "vctm" => {
+            "xy-tree" | "yx-tree" | "double-channel-xy-tree" | "xy-mask" | "yx-mask" | "vctm" => {
                 for topology in ["mesh:2x2", "mesh:5x4", "mesh:8x8"] {
                     assert_eq!(fewest(algorithm, topology), Some(1), "{algorithm} on {topology}");
                 }

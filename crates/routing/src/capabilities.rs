@@ -64,6 +64,12 @@ impl VcRange {
         u32::from(self.first)..count.min(u32::from(self.last) + 1)
     }
 
+    /// Those that are in both ranges; of ranges that do not overlap, none.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { first: self.first.max(other.first), last: self.last.min(other.last) }
+    }
+
     /// Whether the two ranges overlap.
     pub fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last

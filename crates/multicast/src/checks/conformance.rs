@@ -39,8 +39,17 @@ fn contract(algorithm: &str) -> Contract {
         }
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
-        "tree-zero" | "tree-one" | "tree-infinity" | "tables" | "xy-tree" | "yx-tree" | "xy-mask" | "yx-mask"
-        | "rpm" | "vctm" => (None, false, |_, _, _| unreachable!("trees have no stops")),
+        "tree-zero"
+        | "tree-one"
+        | "tree-infinity"
+        | "tables"
+        | "xy-tree"
+        | "double-channel-xy-tree"
+        | "yx-tree"
+        | "xy-mask"
+        | "yx-mask"
+        | "rpm"
+        | "vctm" => (None, false, |_, _, _| unreachable!("trees have no stops")),
         "spam"
         | "dstm-1"
         | "dstm-2"
@@ -222,7 +231,7 @@ const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
 
 /// The trees that need a 2-D mesh.
-const IN_2D_MESHES: [&str; 6] = ["xy-tree", "yx-tree", "xy-mask", "yx-mask", "rpm", "vctm"];
+const IN_2D_MESHES: [&str; 7] = ["double-channel-xy-tree", "xy-tree", "yx-tree", "xy-mask", "yx-mask", "rpm", "vctm"];
 
 /// Those that draw many sets of trees before they plan anything, or that need a special network.
 const SLOW_TO_MAKE: [&str; 3] = ["dstm-tarjan-best", "dstm-tarjan-average", "dstm-tarjan-path"];

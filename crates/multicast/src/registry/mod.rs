@@ -15,8 +15,8 @@ use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
 use crate::algorithms::irregular::{chain_ordered, spam, tables, tree_infinity, tree_one, tree_zero};
 use crate::algorithms::mesh::{
-    bounded_negative_first, column_path, dual_path, mask, minimal_negative_first, minimal_negative_first_optimal,
-    multi_path, pure_negative_first, rpm, schl, u_mesh, vctm, xy_tree,
+    bounded_negative_first, column_path, double_channel_xy_tree, dual_path, mask, minimal_negative_first,
+    minimal_negative_first_optimal, multi_path, pure_negative_first, rpm, schl, u_mesh, vctm, xy_tree,
 };
 use crate::algorithms::multistage::{bit_string, multiport, u_min};
 use crate::algorithms::separate;
@@ -37,6 +37,7 @@ pub const ALGORITHMS: &[&Descriptor] = &[
     &u_mesh::U_MESH,
     &xy_tree::XY_TREE,
     &xy_tree::YX_TREE,
+    &double_channel_xy_tree::DOUBLE_CHANNEL_XY_TREE,
     &mask::XY_MASK,
     &mask::YX_MASK,
     &rpm::RPM,

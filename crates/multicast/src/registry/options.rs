@@ -57,6 +57,9 @@ pub struct AlgorithmOptions {
     /// How multicasts are sent (`tables`). Default: `tables`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicasts: Option<Multicasts>,
+    /// How many classes of virtual channels worms are divided into (`rpm`): 1, or 2, one for worms to the north and one for worms to the south. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<u8>,
     /// Whether destinations that are no mask are sent several masks (`xy-mask`, `yx-mask`). Default: they are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cover: Option<bool>,
@@ -178,6 +181,8 @@ pub enum AlgorithmOption {
     Groups,
     /// [`AlgorithmOptions::multicasts`].
     Multicasts,
+    /// [`AlgorithmOptions::classes`].
+    Classes,
     /// [`AlgorithmOptions::cover`].
     Cover,
 }
@@ -200,6 +205,7 @@ impl AlgorithmOption {
             Self::MulticastTables => "options.multicast_tables",
             Self::Groups => "options.groups",
             Self::Multicasts => "options.multicasts",
+            Self::Classes => "options.classes",
             Self::Cover => "options.cover",
         }
     }
@@ -243,6 +249,7 @@ impl AlgorithmOptions {
             multicast_tables,
             groups,
             multicasts,
+            classes,
             cover,
         } = self;
         let options = [
@@ -260,6 +267,7 @@ impl AlgorithmOptions {
             (AlgorithmOption::MulticastTables, multicast_tables.is_some()),
             (AlgorithmOption::Groups, groups.is_some()),
             (AlgorithmOption::Multicasts, multicasts.is_some()),
+            (AlgorithmOption::Classes, classes.is_some()),
             (AlgorithmOption::Cover, cover.is_some()),
         ];
         options.into_iter().filter_map(|(option, given)| given.then_some(option))
@@ -283,6 +291,7 @@ impl AlgorithmOptions {
             second: _,
             method: _,
             multicasts: _,
+            classes: _,
             cover: _,
         } = self;
         let files = [

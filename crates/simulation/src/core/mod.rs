@@ -104,7 +104,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 arbiter: Arbiter::new(
                     space,
                     network.nodes(),
-                    (config.virtual_channels, division.is_some()),
+                    config.virtual_channels,
                     Selector::new(config.selection, config.seed, space.links()),
                 ),
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
@@ -178,6 +178,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             debug_assert!(!worm.live && worm.requests == 0 && worm.timers == 0);
             (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
             (worm.from, worm.class) = (planned.from, planned.consumption_class);
+            worm.virtual_channels = planned.virtual_channels.unwrap_or(VcRange::ANY);
             (worm.carried, worm.waited) = (LatencyParts::default(), 0);
             // Those that another triggers are ready later.
             worm.ready = at;

@@ -10,17 +10,23 @@ use super::worm::{Flits, Guide, Route};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::observers::observer::Observer;
 
-/// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
+/// Determines which virtual channels of its candidates a header may take, which keeps to its `own`, on links that have `count`; drops candidates of which it may take
+/// none. No ranges: it may take any.
 fn divide(
-    division: &dyn VirtualChannels,
+    division: Option<&dyn VirtualChannels>,
+    own: VcRange,
     count: u32,
     (at, arrived, target): (RouterId, Option<ChannelId>, RouterId),
     candidates: &mut Vec<ChannelId>,
     ranges: &mut Vec<VcRange>,
 ) {
     ranges.clear();
+    if division.is_none() && own == VcRange::ANY {
+        return;
+    }
     candidates.retain(|&channel| {
-        let range = division.range(at, arrived, target, channel);
+        let permitted = division.map_or(VcRange::ANY, |division| division.range(at, arrived, target, channel));
+        let range = permitted.and(own);
         let any = !range.of(count).is_empty();
         ranges.extend(any.then_some(range));
         any
@@ -58,10 +64,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                     Some(spread) => spread.spread(at, arrived, target, &mut self.candidates),
                 },
             }
-            if let Some(division) = self.division {
-                let links = self.config.virtual_channels;
-                divide(division, links, (at, arrived, target), &mut self.candidates, &mut self.ranges);
-            }
+            let (own, links) = (worm.virtual_channels, self.config.virtual_channels);
+            divide(self.division, own, links, (at, arrived, target), &mut self.candidates, &mut self.ranges);
             if self.candidates.is_empty() {
                 self.no_route = Some(NoRoute::new(self.routing, at, target));
                 return;
@@ -109,7 +113,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         let worm = &self.worms[slot as usize];
         let Route::Tree(route, _) = &worm.route else { return };
-        let (id, class, now) = (worm.id, worm.class, self.now);
+        let (id, class, now, own) = (worm.id, worm.class, self.now, worm.virtual_channels);
         let key = |part| Key { cycle: now, worm: id, part };
         let (mut candidates, mut children) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.children));
         candidates.clear();
@@ -120,6 +124,12 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         pools.extend(deliveries.iter().map(|delivery| Pool::Consumption(delivery.node, class)));
         children.extend(route.children(vertex as usize).map(|child| child as u32));
         candidates.extend(children.iter().map(|&child| route.vertices[child as usize].entered_by));
+        // Branches are no candidates of a relation.
+        let mut ranges = std::mem::take(&mut self.ranges);
+        ranges.clear();
+        if own != VcRange::ANY {
+            ranges.resize(candidates.len(), own);
+        }
         let apart = self.config.replication == BranchReplication::Independent
             && self.config.reservation == Reservation::Separate;
         if apart {
@@ -128,7 +138,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 self.ask(key(vertex), slot, vertex, wanted);
             }
             for (&child, link) in children.iter().zip(&candidates) {
-                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), ranges: &[], all_links: true };
+                let ranges = &ranges[..ranges.len().min(1)];
+                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), ranges, all_links: true };
                 self.ask(key(child), slot, vertex, wanted);
             }
         } else {
@@ -136,10 +147,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 key(vertex),
                 slot,
                 vertex,
-                Wanted { pools: &pools, links: &candidates, ranges: &[], all_links: true },
+                Wanted { pools: &pools, links: &candidates, ranges: &ranges, all_links: true },
             );
         }
-        (self.candidates, self.children, self.pools) = (candidates, children, pools);
+        (self.candidates, self.children, self.pools, self.ranges) = (candidates, children, pools, ranges);
     }
 
     /// Determines where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
@@ -147,7 +158,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     fn find_way(&mut self, slot: u32, vertex: u32) -> bool {
         let router = self.router_at(slot, vertex);
         let worm = &mut self.worms[slot as usize];
-        let (id, flits) = (worm.id, worm.flits);
+        let (id, flits, own) = (worm.id, worm.flits, worm.virtual_channels);
         let Route::Tree(route, _) = &mut worm.route else { return true };
         let at = &route.vertices[vertex as usize];
         let arrived = (vertex > 1).then_some(at.entered_by);
@@ -193,10 +204,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Some(spread) => spread.spread(router, arrived, target, &mut self.candidates),
             },
         }
-        if let Some(division) = self.division {
-            let links = self.config.virtual_channels;
-            divide(division, links, (router, arrived, target), &mut self.candidates, &mut self.ranges);
-        }
+        let links = self.config.virtual_channels;
+        divide(self.division, own, links, (router, arrived, target), &mut self.candidates, &mut self.ranges);
         if self.candidates.is_empty() {
             self.no_route = Some(NoRoute::new(self.routing, router, target));
             return false;

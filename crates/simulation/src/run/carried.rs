@@ -74,6 +74,13 @@ impl Scenario {
                 "are bound to consumption channels that the nodes do not have: raise `consumption_ports`",
             ));
         }
+        if worm.virtual_channels.is_some_and(|range| range.of(self.engine.virtual_channels).is_empty()) {
+            return Some(self.switching_error(
+                "switching.virtual_channels",
+                if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" },
+                "are bound to virtual channels that the links do not have: raise `virtual_channels`",
+            ));
+        }
         self.refuses(kind).or_else(|| match &worm.itinerary {
             Itinerary::Tree(tree)
                 if self.engine.header == Header::Tree && tree.trunk.is_some() && tree.header.is_empty() =>

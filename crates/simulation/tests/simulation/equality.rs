@@ -11,7 +11,7 @@ use wormcast_multicast::{
     ALGORITHMS, Algorithm, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
 };
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
+use wormcast_routing::{RoutingOptions, RoutingRelation, VcRange, routing_by_name};
 use wormcast_simulation::{
     BranchReplication, Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
     SelectionPolicy, StartupMode, StopReason,
@@ -193,13 +193,13 @@ fn random_tree(network: &Arc<Network>, from: NodeId, group: &[NodeId], dice: &mu
         kept.push(Branch { parent: branch.parent.map(|parent| renamed[&parent]), ..branch.clone() });
     }
     let itinerary = Itinerary::Tree(Tree { delivers: here, branches: kept, ..Tree::default() });
-    Worm { from, after: None, itinerary, consumption_class: None }
+    Worm { from, after: None, itinerary, consumption_class: None, virtual_channels: None }
 }
 
 fn plan_by_hand(
     network: &Arc<Network>,
     routing: &dyn RoutingRelation,
-    ports: Ports,
+    (ports, classes): (Ports, bool),
     kind: Kind,
     multicast: &Multicast,
     dice: &mut Dice<'_>,
@@ -244,6 +244,10 @@ fn plan_by_hand(
             worm.after = after;
             if dice.roll(4) == 3 {
                 worm.consumption_class = Some(dice.roll(ports.consumption as usize) as u8);
+            }
+            // Every link has two, if it has several.
+            if classes && dice.roll(2) == 1 {
+                worm.virtual_channels = Some([VcRange::only(0), VcRange { first: 1, last: u8::MAX }][dice.roll(2)]);
             }
             let id = plan.worms.len() as u32;
             reached.extend(worm.visits().into_iter().map(|node| (node, id)));
@@ -293,6 +297,8 @@ fn case(
     }
     let own = own.expect("`separate` exists everywhere");
     let by_hand = routing_on(&network, routing);
+    // Some worms keep to virtual channels of their own.
+    let classes = config.virtual_channels > 1 && drafts[0].dice[0] % 2 == 1;
     let by_itself = matches!(kind, Kind::Algorithms | Kind::SpanningTrees);
     let routing = if by_itself { own.routing() } else { by_hand.as_ref() };
     let nodes = network.nodes() as u32;
@@ -310,7 +316,7 @@ fn case(
         let plan = match kind {
             Kind::Algorithms => own.plan(&multicast),
             Kind::SpanningTrees => own_in_parts(own.as_ref(), config.ports, &multicast, &mut dice),
-            _ => plan_by_hand(&network, routing, config.ports, kind, &multicast, &mut dice),
+            _ => plan_by_hand(&network, routing, (config.ports, classes), kind, &multicast, &mut dice),
         };
         plan.check(&network, &multicast).expect("a good plan");
         messages.push((at, draft.length, plan.worms));
@@ -651,7 +657,12 @@ fn virtual_channels_of_trees() {
 #[test]
 fn divided_virtual_channels() {
     let about = About { kind: Kind::Paths, headers: &[Bare, BitString], replications: &[Lockstep], channels: (2, 4) };
-    let divided = |case: Case| Case { routing: "dateline".to_owned(), ..case };
+    let divided = |mut case: Case| {
+        // The relation alone divides them: with both, some links may be left with none.
+        let worms = case.messages.iter_mut().flat_map(|(.., worms)| worms);
+        worms.for_each(|worm| worm.virtual_channels = None);
+        Case { routing: "dateline".to_owned(), ..case }
+    };
     let on_tori = cases(about).prop_map(divided).prop_filter("a torus", |case| build(case.topology).shape().wraps());
     let config = ProptestConfig { max_local_rejects: 1 << 20, ..ProptestConfig::with_cases(200) };
     proptest!(config, |(case in on_tori)| compare(&case)?);

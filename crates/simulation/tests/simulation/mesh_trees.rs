@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, AlgorithmOptions, Options, algorithm_by_name};
 use wormcast_network::Network;
+use wormcast_routing::Branching;
 use wormcast_simulation::{
     Arrivals, BranchReplication, Buffer, Count, EngineChoice, Mode, MulticastTraffic, Process, Reservation, Run,
     RunResult, Scenario, StartupMode, Timing, Traffic, Wormhole, simulate,
@@ -184,5 +185,113 @@ fn verdicts_hold_in_runs() {
             &finite,
         );
         assert!(!unsafe_worms(&line));
+    }
+}
+
+fn two_classes(network: &Arc<Network>) -> Arc<dyn Algorithm> {
+    let own = AlgorithmOptions { classes: Some(2), ..AlgorithmOptions::default() };
+    Arc::from(algorithm_by_name("rpm", network, &Options { own, ..Options::default() }).unwrap())
+}
+
+/// In two classes, recursive partitioning is as safe as other trees: with stores, and branches that are reserved one by one. The square of unicasts goes through, and so does
+/// a flood; on one virtual channel it is refused.
+#[test]
+fn recursive_partitioning_in_two_classes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("by-hand.trace");
+    let square = "0 0 20 3\n0 2 20 1\n0 3 20 0\n0 1 20 2\n";
+    std::fs::write(&path, square).unwrap();
+    let by_hand = Traffic { trace: Some(path.to_str().unwrap().to_owned()), ..Traffic::default() };
+    let drained = Run { mode: Some(Mode::Drain), ..Run::default() };
+    let timing = Timing { startup: 0, routing_delay: 4, startup_mode: Some(StartupMode::PerPort), ..Timing::default() };
+    let arrivals = Arrivals {
+        process: Process::Burst,
+        rate: None,
+        successes: None,
+        sources: None,
+        interval: Some(20),
+        load: None,
+    };
+    let flood = Traffic {
+        arrivals: Some(arrivals),
+        length: Some(Count { least: 2, most: 40 }.into()),
+        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most: 6 }.into(), fraction: 0.7 }),
+        unicast: None,
+        trace: None,
+    };
+    let finite = Run { mode: Some(Mode::Finite), messages: Some(400), ..Run::default() };
+    for (topology, traffic, run) in [("mesh:2x2", &by_hand, &drained), ("mesh:5x4", &flood, &finite)] {
+        let network = build(topology);
+        let on = |virtual_channels, (replication, reservation), buffer| {
+            let switching = Wormhole {
+                virtual_channels,
+                buffer: Some(buffer),
+                replication: Some(replication),
+                reservation: Some(reservation),
+                ..Wormhole::default()
+            };
+            Scenario::new(two_classes(&network), &switching.into(), &timing, traffic, run).unwrap()
+        };
+        for virtual_channels in [2, 3] {
+            let scenario = on(virtual_channels, SEPARATE, Buffer::Message);
+            assert!(!unsafe_worms(&scenario));
+            let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+            assert!(result.deadlock.is_none() && result.messages.delivered >= 4, "{result:?}");
+        }
+        if topology != "mesh:2x2" {
+            for (replicating, buffer) in [(ATOMIC, Buffer::Message), (SEPARATE, Buffer::Flits(1))] {
+                assert!(unsafe_worms(&on(2, replicating, buffer)));
+            }
+        }
+        let switching = Wormhole::default().into();
+        let refused = Scenario::new(two_classes(&network), &switching, &timing, traffic, run).map(|_| ()).unwrap_err();
+        let problem = "`switching.virtual_channels`: `rpm` needs 2 virtual channels, but there is 1";
+        assert_eq!(refused.to_string(), problem);
+        // Nor does the check tell them apart there.
+        let dependencies = two_classes(&network);
+        assert!(dependencies.dependencies().with_virtual_channels(1).deadlock(4).is_some());
+    }
+}
+
+/// Of two worms of one quadrant alone, the same one comes first to every channel. A third one holds up a branch of the first, so that the second comes in between: each has the column
+/// that the other waits for, on the same virtual channel.
+#[test]
+fn quadrants_on_channels_of_their_own_deadlock() {
+    let network = build("mesh:3x4");
+    let make = || -> Arc<dyn Algorithm> {
+        Arc::from(algorithm_by_name("double-channel-xy-tree", &network, &Options::default()).unwrap())
+    };
+    let check = |branching, virtual_channels| {
+        let algorithm = make();
+        let dependencies = algorithm.dependencies_with(branching).with_virtual_channels(virtual_channels);
+        dependencies.deadlock(4).is_none()
+    };
+    assert!(!check(Branching::LOCKSTEP, 2) && check(Branching::STORED, 2));
+    // What the classes are for: on one virtual channel there is a shorter cycle.
+    assert!(!check(Branching::LOCKSTEP, 1) && check(Branching::STORED, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("by-hand.trace");
+    let timing = Timing { startup: 0, routing_delay: 4, startup_mode: Some(StartupMode::PerPort), ..Timing::default() };
+    let drained = Run { mode: Some(Mode::Drain), ..Run::default() };
+    let dies = |messages: &str, replicating: (BranchReplication, Reservation), buffer| {
+        std::fs::write(&path, messages).unwrap();
+        let traffic = Traffic { trace: Some(path.to_str().unwrap().to_owned()), ..Traffic::default() };
+        let switching = Wormhole {
+            virtual_channels: 2,
+            buffer: Some(buffer),
+            replication: Some(replicating.0),
+            reservation: Some(replicating.1),
+            ..Wormhole::default()
+        };
+        let scenario = Scenario::new(make(), &switching.into(), &timing, &traffic, &drained).unwrap();
+        let result = simulate(&scenario, EngineChoice::Flit, 1).unwrap();
+        assert!(result.deadlock.is_none() || unsafe_worms(&scenario));
+        result.deadlock.is_some()
+    };
+    let (third, two) = ("0 3 20 7\n", "2 0 20 10;11\n15 6 20 10;11\n");
+    for replicating in [ATOMIC, SEPARATE] {
+        assert!(dies(&format!("{third}{two}"), replicating, Buffer::Flits(1)), "{replicating:?}");
+        assert!(!dies(two, replicating, Buffer::Flits(1)));
+        assert!(!dies(&format!("{third}{two}"), replicating, Buffer::Message));
     }
 }

@@ -23,6 +23,12 @@ impl Output {
     /// In the order in which trees list their branches.
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
+    /// The one that a channel of a mesh leaves by.
+    fn of(network: &Network, channel: ChannelId) -> Self {
+        let heading = network.heading(channel).expect("a channel of a mesh");
+        Self::ALL.into_iter().find(|output| output.heading() == heading).expect("a channel of a 2-D mesh")
+    }
+
     fn heading(self) -> (usize, Direction) {
         match self {
             Self::East => (0, Direction::Positive),
@@ -155,11 +161,34 @@ impl ForkingTrees {
                 open.push((network.to(channel), Some(place), wanted));
             }
         }
-        Worm { from: source, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
+        Worm {
+            from: source,
+            after: None,
+            itinerary: Itinerary::Tree(tree),
+            consumption_class: None,
+            virtual_channels: None,
+        }
     }
 
     pub(crate) fn dependencies(&self) -> Dependencies<'_> {
         self.dependencies_with(self.branching())
+    }
+
+    /// Those of worms that take only some of the channels.
+    pub(crate) fn dependencies_of<'n>(
+        &self,
+        network: &'n Network,
+        takes: impl Fn(Output) -> bool,
+        branching: Branching,
+    ) -> Dependencies<'n> {
+        let takes = |channel| takes(Output::of(network, channel));
+        Dependencies::of_turning_trees(network, takes, |held, next| (self.may_turn)(network, held, next), branching)
+    }
+
+    /// Where a destination is from the source.
+    pub(crate) fn offset(&self, source: NodeId, to: NodeId) -> Offset {
+        let network = &**self.unicasts.network();
+        offset(&self.grid, network.router_of(source), network.router_of(to))
     }
 }
 
@@ -170,7 +199,7 @@ impl BranchingTrees for ForkingTrees {
 
     fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
         let network = &**self.unicasts.network();
-        Dependencies::of_turning_trees(network, |held, next| (self.may_turn)(network, held, next), branching)
+        self.dependencies_of(network, |_| true, branching)
     }
 }
 

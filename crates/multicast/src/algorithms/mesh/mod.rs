@@ -4,6 +4,7 @@ pub(crate) mod bounded_negative_first;
 pub(crate) mod chains;
 pub(crate) mod column_path;
 pub(crate) mod containment;
+pub(crate) mod double_channel_xy_tree;
 pub(crate) mod dual_path;
 pub(crate) mod fork;
 pub(crate) mod mask;

@@ -1,7 +1,7 @@
 //! The dependencies of trees over permitted turns.
 
 use fixedbitset::FixedBitSet;
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::{Branching, Dependencies, Stop};
 use crate::turns::turn_set::TurnSet;
@@ -26,34 +26,39 @@ impl<'n> Dependencies<'n> {
     /// deadlock possible where there is none (a ring of three routers). O(turns), or O(channels x degree^2) where buffers are
     /// small and no permitted route has three links.
     pub fn of_trees(network: &'n Network, turns: &TurnSet, branching: Branching) -> Self {
-        Self::of_turning_trees(network, |held, next| turns.permits(network, held, next), branching)
+        Self::of_turning_trees(network, |_| true, |held, next| turns.permits(network, held, next), branching)
     }
 
     /// As [`of_trees`](Self::of_trees), for trees whose worms may turn from one channel into another as `may_turn` says, which may permit a turn one way only, and
-    /// never the one straight back.
+    /// never the one straight back; and take no channels but those that it `takes`.
     ///
     /// Where no two trees block each other over one link, as they do where x - s - y - z and z - y - s - x are ways from s and from y, it takes O(channels^2).
     pub fn of_turning_trees(
         network: &'n Network,
+        takes: impl Fn(ChannelId) -> bool,
         may_turn: impl Fn(ChannelId, ChannelId) -> bool,
         branching: Branching,
     ) -> Self {
         let mut dependencies = Self::new(network);
-        let may_turn = &may_turn;
-        let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| may_turn(c, d));
-        let of_turns = network.channel_ids().flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
+        let (takes, may_turn) = (&takes, &may_turn);
+        let outputs = move |router| network.outputs(router).filter(move |&channel| takes(channel));
+        let onwards = move |c: ChannelId| outputs(network.to(c)).filter(move |&d| may_turn(c, d));
+        let of_turns = network
+            .channel_ids()
+            .filter(|&held| takes(held))
+            .flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
         dependencies.waits.extend(of_turns);
         if !branching.packet_buffers {
-            dependencies.hold_up_branches(&onwards, branching.separate);
+            dependencies.hold_up_branches(&outputs, &onwards, branching.separate);
         }
         if !branching.separate {
             for router in network.router_ids() {
-                let outputs = || network.outputs(router);
                 if network.nodes_of(router).len() > 0 {
                     // A worm may start here.
-                    dependencies.together.extend(outputs().zip(outputs().skip(1)).map(|(a, b)| (a.raw(), b.raw())));
+                    let pairs = outputs(router).zip(outputs(router).skip(1));
+                    dependencies.together.extend(pairs.map(|(a, b)| (a.raw(), b.raw())));
                 } else {
-                    let arriving = outputs().map(|output| network.reverse(output));
+                    let arriving = network.outputs(router).map(|output| network.reverse(output)).filter(|&c| takes(c));
                     let pairs = arriving.flat_map(|c| onwards(c).zip(onwards(c).skip(1)));
                     dependencies.together.extend(pairs.map(|(a, b)| (a.raw(), b.raw())));
                 }
@@ -64,13 +69,18 @@ impl<'n> Dependencies<'n> {
     }
 
     /// Adds what follows from small buffers: see [`of_trees`](Self::of_trees).
-    fn hold_up_branches<I: Iterator<Item = ChannelId>>(&mut self, onwards: &impl Fn(ChannelId) -> I, separate: bool) {
+    fn hold_up_branches<O: Iterator<Item = ChannelId>, I: Iterator<Item = ChannelId>>(
+        &mut self,
+        outputs: &impl Fn(RouterId) -> O,
+        onwards: &impl Fn(ChannelId) -> I,
+        separate: bool,
+    ) {
         let network = self.network;
         let nodes_at = |router| network.nodes_of(router).len();
         self.separate = separate;
         self.starts.grow(network.channels());
         let mut blocking = false;
-        for held in network.channel_ids() {
+        for held in network.router_ids().flat_map(outputs) {
             if nodes_at(network.to(held)) > 0 {
                 self.stops.push(Stop { arriving: held, leaving: None });
             }
@@ -84,7 +94,6 @@ impl<'n> Dependencies<'n> {
             }
         }
         if separate {
-            let outputs = |router| network.outputs(router);
             let siblings = network.router_ids().flat_map(|r| outputs(r).zip(outputs(r).skip(1)));
             self.waits.extend(siblings.flat_map(|(a, b)| [(a.raw(), b.raw()), (b.raw(), a.raw())]));
         }
@@ -97,7 +106,7 @@ impl<'n> Dependencies<'n> {
         let delivers = |end: ChannelId| network.outputs(network.to(end)).len() > 1 || nodes_at(network.to(end)) > 1;
         for router in network.router_ids() {
             let from: Vec<Vec<ChannelId>> =
-                network.outputs(router).map(|first| reached_from(network, first, onwards)).collect();
+                outputs(router).map(|first| reached_from(network, first, onwards)).collect();
             for (place, held) in from.iter().enumerate() {
                 let siblings =
                     || from.iter().enumerate().filter(|&(other, _)| other != place).map(|(_, reached)| reached);

@@ -379,6 +379,7 @@ impl Oracle<'_> {
         let worm = &self.worms[id];
         let at = &worm.vertices[vertex];
         let mut outputs = Vec::new();
+        let own = worm.plan.virtual_channels.unwrap_or(VcRange::ANY);
         let output = |part, to, node| Output { part, channel: None, to, node, last: 0, crossed: 0, moved_in: None };
         for &node in &at.delivers {
             let mut channels: Vec<u32> = self.space.consumption(node).map(ChannelId::raw).collect();
@@ -397,7 +398,7 @@ impl Oracle<'_> {
                         Some(exit) if vertex == 0 => candidates.push(exit),
                         _ => self.candidates(at.router, arrived, target, &mut candidates),
                     }
-                    let part = self.links(at.router, arrived, target, candidates);
+                    let part = self.links(own, at.router, arrived, target, candidates);
                     outputs.push(output(part, Some(vertex + 1), None));
                 }
             }
@@ -409,18 +410,14 @@ impl Oracle<'_> {
                     Some(exit) if vertex == 0 => candidates.push(exit),
                     _ => self.candidates(at.router, arrived, trunk.to, &mut candidates),
                 }
-                let part = self.links(at.router, arrived, trunk.to, candidates);
+                let part = self.links(own, at.router, arrived, trunk.to, candidates);
                 outputs.push(output(part, Some(vertex + 1), None));
             }
             Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, &child) in tree.branches.iter().zip(&worm.places[1..]) {
                     if worm.parents[child] == Some(vertex) {
-                        outputs.push(output(
-                            Part::Link(vec![branch.channel.raw()], vec![VcRange::ANY]),
-                            Some(child),
-                            None,
-                        ));
+                        outputs.push(output(Part::Link(vec![branch.channel.raw()], vec![own]), Some(child), None));
                     }
                 }
             }
@@ -448,9 +445,20 @@ impl Oracle<'_> {
     }
 
     /// Any of some links, with the virtual channels of each that will do.
-    fn links(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, candidates: Vec<ChannelId>) -> Part {
+    fn links(
+        &self,
+        own: VcRange,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        candidates: Vec<ChannelId>,
+    ) -> Part {
         let division = self.routing.capabilities().virtual_channels;
-        let range = |&link: &ChannelId| division.map_or(VcRange::ANY, |d| d.range(at, arrived, target, link));
+        let permitted = |link| division.map_or(VcRange::ANY, |d| d.range(at, arrived, target, link));
+        let range = |&link: &ChannelId| {
+            let permitted = permitted(link);
+            VcRange { first: permitted.first.max(own.first), last: permitted.last.min(own.last) }
+        };
         let ranges = candidates.iter().map(range).collect();
         Part::Link(candidates.into_iter().map(ChannelId::raw).collect(), ranges)
     }
