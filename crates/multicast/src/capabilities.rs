@@ -5,6 +5,7 @@ use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
+use crate::plan::Plan;
 
 /// The optional capabilities and needs of an algorithm; none by default.
 #[derive(Clone, Copy, Default)]
@@ -22,6 +23,8 @@ pub struct AlgorithmCapabilities<'a> {
     pub minimum: Option<&'a dyn Minimum>,
     /// Covers of destinations by as few next routers as possible.
     pub covers: Option<&'a dyn Covers>,
+    /// For an algorithm whose plans in a run depend on the messages before.
+    pub remembers: Option<&'a dyn Remembers>,
     /// For an algorithm that does not send every multicast.
     pub selective: Option<&'a dyn Selective>,
     /// For an algorithm that knows groups of nodes: the members of each, sorted.
@@ -47,6 +50,39 @@ pub trait Minimum: Send + Sync {
 pub trait Covers: Send + Sync {
     /// The choice that the algorithm had at each router of this multicast's plan.
     fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix>;
+}
+
+/// Plans that depend on what was sent before in a run, such as on trees that are set up. [`Algorithm::plan`] is then the plan without any such history, or with all that helps.
+pub trait Remembers: Send + Sync {
+    /// The state of a run before its first message.
+    fn session(&self) -> Box<dyn Session + '_>;
+}
+
+/// The state of a run, as far as plans depend on it.
+pub trait Session {
+    /// The worms that the next multicast sends.
+    fn plan(&mut self, multicast: &Multicast) -> Plan;
+}
+
+/// Plans the messages of a run, one after the other.
+pub struct Planner<'a> {
+    algorithm: &'a dyn Algorithm,
+    session: Option<Box<dyn Session + 'a>>,
+}
+
+impl<'a> Planner<'a> {
+    /// Before the first message.
+    pub fn new(algorithm: &'a dyn Algorithm) -> Self {
+        Self { algorithm, session: algorithm.capabilities().remembers.map(Remembers::session) }
+    }
+
+    /// The worms that the next multicast sends.
+    pub fn plan(&mut self, multicast: &Multicast) -> Plan {
+        match &mut self.session {
+            Some(session) => session.plan(multicast),
+            None => self.algorithm.plan(multicast),
+        }
+    }
 }
 
 /// Sends only some multicasts, since their headers cannot name every set of destinations.

@@ -78,7 +78,9 @@ pub use algorithms::separate::{SEPARATE, Separate};
 pub use algorithms::torus::dstm::Dstm;
 pub use algorithms::torus::dstm_tarjan::{DSTM_TARJAN, DSTM_TARJAN_AVERAGE, DSTM_TARJAN_BEST, DSTM_TARJAN_PATH};
 pub use algorithms::torus::dstm_torus::{DSTM_1, DSTM_2};
-pub use capabilities::{AlgorithmCapabilities, BranchingTrees, Covers, Minimum, Selective};
+pub use capabilities::{
+    AlgorithmCapabilities, BranchingTrees, Covers, Minimum, Planner, Remembers, Selective, Session,
+};
 pub use checks::contract::{ContractViolation, check_contract, check_plan};
 pub use drawing::{plan_dot, plan_svg, trees_svg};
 pub use faults::{FaultError, FaultInformation, Faults};
@@ -94,5 +96,7 @@ pub use registry::descriptor::{
     Descriptor, FaultRequest, MakeAlgorithm, MakeWithState, Options, Refused, Request, RequestPart,
 };
 pub use registry::family::{Family, Routed, Sends};
-pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Multicasts, Resolution};
+pub use registry::options::{
+    AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Multicasts, Replacement, Resolution,
+};
 pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register, replace};

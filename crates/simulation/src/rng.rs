@@ -17,6 +17,8 @@ pub(crate) enum Purpose {
     Selection = 4,
     /// Schedules that may deadlock.
     DeadlockSchedule = 5,
+    /// The sets of destinations of a node's multicasts.
+    Sets = 6,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.

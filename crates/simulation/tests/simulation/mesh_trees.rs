@@ -150,7 +150,11 @@ fn verdicts_hold_in_runs() {
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 2, most: 40 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most: 6 }.into(), fraction: 0.9 }),
+        multicast: Some(MulticastTraffic {
+            destinations: Count { least: 1, most: 6 }.into(),
+            fraction: 0.9,
+            sets: None,
+        }),
         unicast: None,
         trace: None,
     };
@@ -215,7 +219,11 @@ fn recursive_partitioning_in_two_classes() {
     let flood = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 2, most: 40 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most: 6 }.into(), fraction: 0.7 }),
+        multicast: Some(MulticastTraffic {
+            destinations: Count { least: 1, most: 6 }.into(),
+            fraction: 0.7,
+            sets: None,
+        }),
         unicast: None,
         trace: None,
     };
@@ -294,4 +302,53 @@ fn quadrants_on_channels_of_their_own_deadlock() {
         assert!(!dies(two, replicating, Buffer::Flits(1)));
         assert!(!dies(&format!("{third}{two}"), replicating, Buffer::Message));
     }
+}
+
+/// Random messages to three destinations each, all of them measured.
+fn planned(algorithm: &str, own: AlgorithmOptions, sets: Option<u32>) -> Result<RunResult, String> {
+    let network = build("mesh:5x4");
+    let arrivals = Arrivals {
+        process: Process::Bernoulli,
+        rate: Some(0.5),
+        successes: None,
+        sources: None,
+        interval: None,
+        load: None,
+    };
+    let traffic = Traffic {
+        arrivals: Some(arrivals),
+        length: Some(Count::fixed(8).into()),
+        multicast: Some(MulticastTraffic { destinations: Count::fixed(3).into(), fraction: 1.0, sets }),
+        unicast: None,
+        trace: None,
+    };
+    let drained = Run { mode: Some(Mode::Drain), messages: Some(2_000), ..Run::default() };
+    let made = algorithm_by_name(algorithm, &network, &Options { own, ..Options::default() }).unwrap();
+    let timing = Timing { startup: 0, ..Timing::default() };
+    let scenario = Scenario::new(Arc::from(made), &Wormhole::default().into(), &timing, &traffic, &drained).unwrap();
+    simulate(&scenario, EngineChoice::Auto, 1).map_err(|error| error.to_string())
+}
+
+/// A run names the first set that is no mask; several masks carry it.
+#[test]
+fn sets_that_are_no_mask_end_a_run() {
+    let refused = planned("xy-mask", AlgorithmOptions::default(), None).unwrap_err();
+    assert!(refused.contains("a multicast from ") && refused.contains("these 3 are not such a set"), "{refused}");
+    let cover = AlgorithmOptions { cover: Some(true), ..AlgorithmOptions::default() };
+    assert_eq!(planned("xy-mask", cover, None).unwrap().messages.delivered, 2_000);
+}
+
+/// A tree that is set up takes fewer flits over links than the unicasts that set it up: what is used again, and what tables hold, decides how many are.
+#[test]
+fn tables_are_worth_it_where_sets_come_again() {
+    let hops = |entries, sets| {
+        let result = planned("vctm", AlgorithmOptions { entries, ..AlgorithmOptions::default() }, sets).unwrap();
+        assert_eq!(result.messages.delivered, 2_000);
+        result.flit_hops
+    };
+    // 2,000 messages from 20 nodes: one set each is set up once, 100 times used.
+    let (set_up, reused, thrashed) = (hops(None, Some(1)), hops(Some(20), Some(1)), hops(Some(1), Some(1)));
+    assert!(set_up < reused && reused < thrashed, "{set_up} {reused} {thrashed}");
+    let separate = planned("separate", AlgorithmOptions::default(), Some(1)).unwrap().flit_hops;
+    assert!(reused < separate * 95 / 100 && thrashed <= separate, "{reused} {thrashed} {separate}");
 }
