@@ -128,6 +128,9 @@ impl Algorithm {
         let is_all = wormcast::network::is_all_nodes(destinations);
         let warning = (!is_all).then(|| left_out(&network.network, source, &list)).flatten();
         let algorithm = self.algorithm.as_ref();
+        if let Some(refusal) = algorithm.refusal(&multicast) {
+            return Err(input(refusal));
+        }
         let plan: PyResult<Plan> = interruptible(py, || {
             if !is_own(algorithm) {
                 return Ok(algorithm.plan(&multicast));

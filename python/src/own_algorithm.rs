@@ -138,7 +138,7 @@ impl OwnAlgorithm {
                 Itinerary::Tree(Tree { delivers, branches, ..Tree::default() })
             }
         };
-        Worm { from: self.nodes(&[from])[0], after, itinerary, consumption_class: None }
+        Worm { from: self.nodes(&[from])[0], after, itinerary, consumption_class: None, virtual_channels: None }
     }
 }
 

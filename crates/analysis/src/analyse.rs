@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wormcast_multicast::{Algorithm, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
-    ChannelNumbering, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting, analyse_tables,
-    synchronous_deadlock, witness_of_relation, witness_of_tables,
+    Branching, ChannelNumbering, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
+    analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
 
@@ -136,7 +136,7 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
     let branching = settings.given_branching(network)?;
     let mut dependencies = unicasts.dependencies()?;
     let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
-    if multicasts.has_trees() && settings.virtual_channels() > 1 {
+    if multicasts.has_trees() && settings.is_lockstep_on_several(Branching::LOCKSTEP) {
         return Err(AnalysisError::TreesOnVirtualChannels("a given multicast".to_owned()).into());
     }
     let found = Found::new(network, dependencies, settings, Some(multicasts));
@@ -150,10 +150,11 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 /// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if the settings ask
 /// whether a deadlock can be reached by worms that the search does not cover.
 pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Report, AnalysisError> {
-    let (network, settings) = (algorithm.network(), &settings.on_channels_of(algorithm.routing()));
+    let (network, needed) = (algorithm.network(), algorithm.needed_virtual_channels().0);
+    let settings = &settings.on_channels(u32::from(needed));
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
-    if trees && settings.virtual_channels() > 1 {
+    if trees && settings.is_lockstep_on_several(algorithm.branching()) {
         return Err(AnalysisError::TreesOnVirtualChannels(format!("`{}`", algorithm.name())));
     }
     let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;

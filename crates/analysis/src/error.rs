@@ -24,7 +24,7 @@ pub enum AnalysisError {
     )]
     Given,
     /// Trees need links with one virtual channel.
-    #[error("{0} sends trees, which move on one virtual channel only")]
+    #[error("{0} sends trees, which move in lockstep on one virtual channel only")]
     TreesOnVirtualChannels(String),
     /// There are fewer consumption channels than worms are bound to.
     #[error("`{algorithm}` binds its worms to {bound} consumption channels at every node, not {given}")]

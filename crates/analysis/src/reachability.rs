@@ -185,6 +185,9 @@ fn multicasts(algorithm: &dyn Algorithm, budget: &mut u64) -> Result<Vec<Sendabl
             step_every(8, "planning every message", "messages", messages.len(), count as usize);
             let destinations = others.iter().enumerate().filter(|&(place, _)| set & 1 << place != 0);
             let multicast = Multicast::from_vec(source, destinations.map(|(_, &node)| node).collect());
+            if algorithm.refusal(&multicast).is_some() {
+                continue;
+            }
             let plan = algorithm.plan(&multicast);
             let cost = 1 + plan.worms.iter().map(parts).sum::<usize>() as u64;
             let Some(left) = budget.checked_sub(cost) else {

@@ -69,6 +69,11 @@ impl Settings {
     /// The settings with as many virtual channels as a relation needs, unless they say how many there are. Of fewer, its classes fall together.
     pub(crate) fn on_channels_of(&self, relation: &dyn RoutingRelation) -> Self {
         let needed = relation.capabilities().virtual_channels.map_or(1, |division| u32::from(division.needed()));
+        self.on_channels(needed)
+    }
+
+    /// The settings with as many virtual channels as something needs, unless they say how many there are. Of fewer, its classes fall together.
+    pub(crate) fn on_channels(&self, needed: u32) -> Self {
         Self { virtual_channels: Some(self.virtual_channels.unwrap_or(needed)), ..self.clone() }
     }
 
@@ -84,6 +89,12 @@ impl Settings {
             _ => None,
         };
         Wormhole { buffer: self.buffer, replication, reservation: self.reservation, ..Wormhole::default() }
+    }
+
+    /// Whether trees, which are otherwise replicated as they are meant to be, are on several virtual channels in lockstep.
+    pub(crate) fn is_lockstep_on_several(&self, meant: Branching) -> bool {
+        let lockstep = self.switching().for_branching(meant).replication == Some(BranchReplication::Lockstep);
+        lockstep && self.virtual_channels() > 1
     }
 
     /// How the trees of given multicasts branch: in lockstep, where the settings say nothing else.

@@ -122,8 +122,9 @@ fn settings_for_other_worms_are_refused() {
     let error = refused(&bmin, "bit-string", replication(Replicating::Lockstep));
     assert_eq!(error, AnalysisError::ReplicatedBySwitches("bit-string".to_owned()));
     let several = Settings { virtual_channels: Some(2), ..Settings::default() };
-    let error = refused(&mesh, "tree-one", several);
-    assert_eq!(error.to_string(), "`tree-one` sends trees, which move on one virtual channel only");
+    assert!(of_algorithm(algorithm("tree-one", &mesh).as_ref(), &several).unwrap().deadlock_free);
+    let error = refused(&mesh, "tree-one", Settings { replication: Some(Replicating::Lockstep), ..several });
+    assert_eq!(error.to_string(), "`tree-one` sends trees, which move in lockstep on one virtual channel only");
 }
 
 /// Stops everything from the first step of this work on.

@@ -5,6 +5,7 @@ use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
+use crate::plan::Plan;
 use crate::registry::options::AlgorithmOption;
 
 /// The optional capabilities and needs of an algorithm; none by default.
@@ -13,6 +14,8 @@ pub struct AlgorithmCapabilities<'a> {
     /// The default injection and consumption channels of nodes, if the algorithm is defined with such
     /// numbers. A plan may bind worms to any of these consumption channels.
     pub ports: Option<Ports>,
+    /// The virtual channels that links need to have, if its worms keep to some of them; 0: its routing alone says so.
+    pub virtual_channels: u8,
     /// Trees that wormhole switches replicate.
     pub trees: Option<&'a dyn BranchingTrees>,
     /// For an algorithm whose worms switches replicate: how they route them.
@@ -23,6 +26,10 @@ pub struct AlgorithmCapabilities<'a> {
     pub covers: Option<&'a dyn Covers>,
     /// An option that was asked for and makes no difference on this network, and why.
     pub idle: Option<(AlgorithmOption, &'a str)>,
+    /// For an algorithm whose plans in a run depend on the messages before.
+    pub remembers: Option<&'a dyn Remembers>,
+    /// For an algorithm that does not send every multicast.
+    pub selective: Option<&'a dyn Selective>,
     /// For an algorithm that knows groups of nodes: the members of each, sorted.
     pub groups: Option<&'a [Vec<NodeId>]>,
 }
@@ -48,11 +55,65 @@ pub trait Covers: Send + Sync {
     fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix>;
 }
 
+/// Plans that depend on what was sent before in a run, such as on trees that are set up. [`Algorithm::plan`] is then the plan without any such history, or with all that helps.
+pub trait Remembers: Send + Sync {
+    /// The state of a run before its first message.
+    fn session(&self) -> Box<dyn Session + '_>;
+}
+
+/// The state of a run, as far as plans depend on it.
+pub trait Session {
+    /// The worms that the next multicast sends.
+    fn plan(&mut self, multicast: &Multicast) -> Plan;
+}
+
+/// Plans the messages of a run, one after the other.
+pub struct Planner<'a> {
+    algorithm: &'a dyn Algorithm,
+    session: Option<Box<dyn Session + 'a>>,
+}
+
+impl<'a> Planner<'a> {
+    /// Before the first message.
+    pub fn new(algorithm: &'a dyn Algorithm) -> Self {
+        Self { algorithm, session: algorithm.capabilities().remembers.map(Remembers::session) }
+    }
+
+    /// The worms that the next multicast sends.
+    pub fn plan(&mut self, multicast: &Multicast) -> Plan {
+        match &mut self.session {
+            Some(session) => session.plan(multicast),
+            None => self.algorithm.plan(multicast),
+        }
+    }
+}
+
+/// Sends only some multicasts, since their headers cannot name every set of destinations.
+pub trait Selective: Send + Sync {
+    /// Why it does not send this multicast, as what comes after its name, and what would do; `None` if it does. A plan of a multicast that is refused is correct, but does not
+    /// keep to the headers.
+    fn refusal(&self, multicast: &Multicast) -> Option<String>;
+}
+
 impl dyn Algorithm + '_ {
+    /// Why the algorithm does not send a multicast, as a sentence without its full stop; `None` if it does, as most do always.
+    pub fn refusal(&self, multicast: &Multicast) -> Option<String> {
+        let problem = self.capabilities().selective?.refusal(multicast)?;
+        Some(format!("`{}` {problem}", self.name()))
+    }
+
     /// The switches that the algorithm's worms are meant for: for all but [trees](BranchingTrees), plain wormhole switches, which are enough
     /// for paths.
     pub fn branching(&self) -> Branching {
         self.capabilities().trees.map_or(Branching::LOCKSTEP, BranchingTrees::branching)
+    }
+
+    /// The virtual channels that links need to have, at least, and what needs them: the algorithm, whose worms keep to some of them, or its routing, which divides
+    /// them.
+    pub fn needed_virtual_channels(&self) -> (u8, &'static str) {
+        let division = self.routing().capabilities().virtual_channels.map_or(1, |division| division.needed());
+        let own = self.capabilities().virtual_channels;
+        if own > division { (own, self.name()) } else { (division, self.routing().name()) }
     }
 
     /// The [dependencies](Algorithm::dependencies) with other switches, which make a difference to [trees](BranchingTrees).

@@ -57,15 +57,20 @@ pub use algorithms::irregular::tree_one::{TREE_ONE, TreeOne};
 pub use algorithms::irregular::tree_zero::{TREE_ZERO, TreeZero};
 pub use algorithms::mesh::bounded_negative_first::{BOUNDED_NEGATIVE_FIRST, BoundedNegativeFirst};
 pub use algorithms::mesh::column_path::{COLUMN_PATH, ColumnPath};
+pub use algorithms::mesh::double_channel_xy_tree::{DOUBLE_CHANNEL_XY_TREE, DoubleChannelXyTree};
 pub use algorithms::mesh::dual_path::{DUAL_PATH, DualPath};
+pub use algorithms::mesh::mask::{Mask, MaskMulticast, XY_MASK, YX_MASK};
 pub use algorithms::mesh::minimal_negative_first::{MINIMAL_NEGATIVE_FIRST, MinimalNegativeFirst};
 pub use algorithms::mesh::minimal_negative_first_optimal::{
     MINIMAL_NEGATIVE_FIRST_OPTIMAL, MinimalNegativeFirstOptimal,
 };
 pub use algorithms::mesh::multi_path::{MULTI_PATH, MultiPath};
 pub use algorithms::mesh::pure_negative_first::{PURE_NEGATIVE_FIRST, PureNegativeFirst};
+pub use algorithms::mesh::rpm::{RPM, Rpm};
 pub use algorithms::mesh::schl::{SCHL, Schl};
 pub use algorithms::mesh::u_mesh::{U_MESH, UMesh};
+pub use algorithms::mesh::vctm::{VCTM, Vctm};
+pub use algorithms::mesh::xy_tree::{DimensionOrderTree, XY_TREE, YX_TREE};
 pub use algorithms::multistage::bit_string::{BIT_STRING, BitString};
 pub use algorithms::multistage::multiport::{MULTIPORT, Multiport};
 pub use algorithms::multistage::u_min::{U_MIN, UMin};
@@ -73,7 +78,9 @@ pub use algorithms::separate::{SEPARATE, Separate};
 pub use algorithms::torus::dstm::Dstm;
 pub use algorithms::torus::dstm_tarjan::{DSTM_TARJAN, DSTM_TARJAN_AVERAGE, DSTM_TARJAN_BEST, DSTM_TARJAN_PATH};
 pub use algorithms::torus::dstm_torus::{DSTM_1, DSTM_2};
-pub use capabilities::{AlgorithmCapabilities, BranchingTrees, Covers, Minimum};
+pub use capabilities::{
+    AlgorithmCapabilities, BranchingTrees, Covers, Minimum, Planner, Remembers, Selective, Session,
+};
 pub use checks::contract::{ContractViolation, check_contract, check_plan};
 pub use drawing::{plan_dot, plan_svg, trees_svg};
 pub use faults::{FaultError, FaultInformation, Faults};
@@ -89,5 +96,7 @@ pub use registry::descriptor::{
     Descriptor, FaultRequest, MakeAlgorithm, MakeWithState, Options, Refused, Request, RequestPart,
 };
 pub use registry::family::{Family, Routed, Sends};
-pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Multicasts, Resolution};
+pub use registry::options::{
+    AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Multicasts, Replacement, Resolution,
+};
 pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register, replace};

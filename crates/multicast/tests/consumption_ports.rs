@@ -53,6 +53,17 @@ fn as_documented() {
                 }
                 continue;
             }
+            "xy-tree" | "yx-tree" | "double-channel-xy-tree" | "xy-mask" | "yx-mask" | "vctm" => {
+                for topology in ["mesh:2x2", "mesh:5x4", "mesh:8x8"] {
+                    assert_eq!(fewest(algorithm, topology), Some(1), "{algorithm} on {topology}");
+                }
+                continue;
+            }
+            // No number of them is enough.
+            "rpm" => {
+                assert_eq!(fewest(algorithm, "mesh:2x2"), None);
+                continue;
+            }
             "tables" => {
                 for topology in ["mesh:4x4", "hypercube:4", "bmin:4x2", "torus:5x4", "random:nodes=16,degree=3,seed=1"]
                 {

@@ -71,6 +71,17 @@ impl VcRange {
     pub fn contains(self, virtual_channel: u32) -> bool {
         (u32::from(self.first)..=u32::from(self.last)).contains(&virtual_channel)
     }
+
+    /// Those that are in both ranges; of ranges that do not overlap, none.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { first: self.first.max(other.first), last: self.last.min(other.last) }
+    }
+
+    /// Whether the two ranges overlap.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
 }
 
 /// What a header may take, the preferred first: channels, each with some of its virtual channels.

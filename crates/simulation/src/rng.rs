@@ -19,6 +19,8 @@ pub(crate) enum Purpose {
     DeadlockSchedule = 5,
     /// The router over which a worm goes.
     Waypoint = 6,
+    /// The sets of destinations of a node's multicasts.
+    Sets = 7,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.

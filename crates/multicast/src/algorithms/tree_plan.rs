@@ -23,7 +23,13 @@ pub(crate) fn tree_worm(
     let TreeHeader { top, delivers, branches, header } = TreeHeader::new(network, tree, destinations);
     let trunk = (top != network.router_of(source)).then(|| Trunk { exit: exit(top), to: top });
     let tree = Tree { trunk, delivers, branches, header };
-    Worm { from: source, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
+    Worm {
+        from: source,
+        after: None,
+        itinerary: Itinerary::Tree(tree),
+        consumption_class: None,
+        virtual_channels: None,
+    }
 }
 
 /// Checks that header flits have a bit for each link and node of every router.

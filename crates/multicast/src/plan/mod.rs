@@ -8,7 +8,7 @@ pub(crate) mod summary;
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{NoRoute, RoutingRelation, append_route};
+use wormcast_routing::{NoRoute, RoutingRelation, VcRange, append_route};
 
 use crate::algorithm::Multicast;
 use crate::headers::encoded::Encoded;
@@ -33,6 +33,8 @@ pub struct Worm {
     pub itinerary: Itinerary,
     /// The one consumption channel that it may use at every node (model.md, rule 9); `None`: any.
     pub consumption_class: Option<u8>,
+    /// The virtual channels that it may take of links, of those that its relation permits (model.md, rule 18); `None`: any.
+    pub virtual_channels: Option<VcRange>,
 }
 
 /// The itinerary of a worm.
@@ -93,24 +95,42 @@ pub struct Branch {
 impl Worm {
     /// A path worm that the source sends, free in its first channel and its consumption channels.
     pub fn path(from: NodeId, stops: Vec<NodeId>) -> Self {
-        Self { from, after: None, itinerary: Itinerary::Path(Path { exit: None, stops }), consumption_class: None }
+        Self {
+            from,
+            after: None,
+            itinerary: Itinerary::Path(Path { exit: None, stops }),
+            consumption_class: None,
+            virtual_channels: None,
+        }
     }
 
     /// A tree worm that the source sends, with no delivery at its own router.
     pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
         let tree = Tree { branches, ..Tree::default() };
-        Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
+        Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None, virtual_channels: None }
     }
 
     /// A worm that the source sends with its destinations encoded in the header.
     pub fn encoded(from: NodeId, encoded: Encoded) -> Self {
-        Self { from, after: None, itinerary: Itinerary::Encoded(encoded), consumption_class: None }
+        Self {
+            from,
+            after: None,
+            itinerary: Itinerary::Encoded(encoded),
+            consumption_class: None,
+            virtual_channels: None,
+        }
     }
 
     /// Sends the worm only once worm `trigger` of the plan has delivered at its sender.
     #[must_use]
     pub fn after(self, trigger: u32) -> Self {
         Self { after: Some(trigger), ..self }
+    }
+
+    /// Keeps the worm to these virtual channels of links.
+    #[must_use]
+    pub fn on_virtual_channels(self, range: VcRange) -> Self {
+        Self { virtual_channels: Some(range), ..self }
     }
 
     /// The nodes that it delivers to: in order for a path, parents first for a tree, as listed for an encoded

@@ -15,8 +15,8 @@ use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
 use crate::algorithms::irregular::{chain_ordered, spam, tables, tree_infinity, tree_one, tree_zero};
 use crate::algorithms::mesh::{
-    bounded_negative_first, column_path, dual_path, minimal_negative_first, minimal_negative_first_optimal, multi_path,
-    pure_negative_first, schl, u_mesh,
+    bounded_negative_first, column_path, double_channel_xy_tree, dual_path, mask, minimal_negative_first,
+    minimal_negative_first_optimal, multi_path, pure_negative_first, rpm, schl, u_mesh, vctm, xy_tree,
 };
 use crate::algorithms::multistage::{bit_string, multiport, u_min};
 use crate::algorithms::separate;
@@ -35,6 +35,13 @@ pub const ALGORITHMS: &[&Descriptor] = &[
     &column_path::COLUMN_PATH,
     &schl::SCHL,
     &u_mesh::U_MESH,
+    &xy_tree::XY_TREE,
+    &xy_tree::YX_TREE,
+    &double_channel_xy_tree::DOUBLE_CHANNEL_XY_TREE,
+    &mask::XY_MASK,
+    &mask::YX_MASK,
+    &rpm::RPM,
+    &vctm::VCTM,
     &u_cube::U_CUBE,
     &maxport::MAXPORT,
     &combine::COMBINE,
@@ -176,7 +183,9 @@ mod tests {
             let name = descriptor.name;
             assert_eq!(algorithm.name(), name);
             assert_eq!((descriptor.revision, descriptor.is_own(), descriptor.summary.is_empty()), (0, false, false));
-            let default = descriptor.routed.default_on(network).map_or(TABLES.name, |routing| routing.name);
+            // Some bring their own.
+            let own = if name == TABLES.name { TABLES.name } else { algorithm.routing().name() };
+            let default = descriptor.routed.default_on(network).map_or(own, |routing| routing.name);
             assert_eq!(default, algorithm.routing().name());
             // What it sends.
             let multicast = Multicast::new(NodeId::new(0), &[1, 2, 6, 7, 9, 13, 14].map(NodeId::new));

@@ -57,6 +57,18 @@ pub struct AlgorithmOptions {
     /// How multicasts are sent (`tables`). Default: `tables`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicasts: Option<Multicasts>,
+    /// The trees that a router's table can hold (`vctm`). Default: all trees are set up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u32>,
+    /// Which tree gives way in a full table (`vctm` with `entries`). Default: the least recently used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
+    /// How many classes of virtual channels worms are divided into (`rpm`): 1, or 2, one for worms to the north and one for worms to the south. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<u8>,
+    /// Whether destinations that are no mask are sent several masks (`xy-mask`, `yx-mask`). Default: they are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cover: Option<bool>,
 }
 
 /// How a fabric's multicasts are sent.
@@ -70,6 +82,17 @@ pub enum Multicasts {
     Separate,
     /// All in software: receivers send on, in a binomial tree over source and destinations in the order of their numbers, from the source on.
     Binomial,
+}
+
+/// Which entry of a full table gives way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// The one that was used least recently.
+    #[default]
+    Lru,
+    /// The one that was set up first.
+    Fifo,
 }
 
 /// How a containment-ordered list takes destinations (paper 1, Figures 2 and 3).
@@ -175,6 +198,14 @@ pub enum AlgorithmOption {
     Groups,
     /// [`AlgorithmOptions::multicasts`].
     Multicasts,
+    /// [`AlgorithmOptions::entries`].
+    Entries,
+    /// [`AlgorithmOptions::replacement`].
+    Replacement,
+    /// [`AlgorithmOptions::classes`].
+    Classes,
+    /// [`AlgorithmOptions::cover`].
+    Cover,
 }
 
 impl AlgorithmOption {
@@ -195,6 +226,10 @@ impl AlgorithmOption {
             Self::MulticastTables => "options.multicast_tables",
             Self::Groups => "options.groups",
             Self::Multicasts => "options.multicasts",
+            Self::Entries => "options.entries",
+            Self::Replacement => "options.replacement",
+            Self::Classes => "options.classes",
+            Self::Cover => "options.cover",
         }
     }
 
@@ -237,6 +272,10 @@ impl AlgorithmOptions {
             multicast_tables,
             groups,
             multicasts,
+            entries,
+            replacement,
+            classes,
+            cover,
         } = self;
         let options = [
             (AlgorithmOption::Detour, detour.is_some()),
@@ -253,6 +292,10 @@ impl AlgorithmOptions {
             (AlgorithmOption::MulticastTables, multicast_tables.is_some()),
             (AlgorithmOption::Groups, groups.is_some()),
             (AlgorithmOption::Multicasts, multicasts.is_some()),
+            (AlgorithmOption::Entries, entries.is_some()),
+            (AlgorithmOption::Replacement, replacement.is_some()),
+            (AlgorithmOption::Classes, classes.is_some()),
+            (AlgorithmOption::Cover, cover.is_some()),
         ];
         options.into_iter().filter_map(|(option, given)| given.then_some(option))
     }
@@ -275,6 +318,10 @@ impl AlgorithmOptions {
             second: _,
             method: _,
             multicasts: _,
+            entries: _,
+            replacement: _,
+            classes: _,
+            cover: _,
         } = self;
         let files = [
             (AlgorithmOption::Tables, tables),

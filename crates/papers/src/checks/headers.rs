@@ -59,7 +59,7 @@ fn lost(topology: &str, algorithm: &Descriptor, messages: u64) -> Result<Option<
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 8, most: 8 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most }.into(), fraction: 1.0 }),
+        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most }.into(), fraction: 1.0, sets: None }),
         unicast: None,
         trace: None,
     };

@@ -65,9 +65,11 @@ impl Case {
                 interval: None,
             }),
             length: Some(self.length.into()),
-            multicast: self
-                .destinations
-                .map(|n| MulticastTraffic { destinations: Count::fixed(n).into(), fraction: 1.0 }),
+            multicast: self.destinations.map(|n| MulticastTraffic {
+                destinations: Count::fixed(n).into(),
+                fraction: 1.0,
+                sets: None,
+            }),
             ..Traffic::default()
         };
         let run = Run { warmup: Warmup::Cycles(5000), messages: Some(4000), ..Run::default() };

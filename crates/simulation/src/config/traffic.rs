@@ -42,7 +42,9 @@ impl Traffic {
 
     /// Whether a run may have both messages to one destination and messages to several. For a trace this is unknown before it is read.
     pub fn may_be_mixed(&self) -> bool {
-        let Some(MulticastTraffic { destinations, fraction }) = &self.multicast else { return self.trace.is_some() };
+        let Some(MulticastTraffic { destinations, fraction, .. }) = &self.multicast else {
+            return self.trace.is_some();
+        };
         let both = matches!(destinations, Destinations::Count(Count { least: 1, most: 2.. }));
         self.trace.is_some() || *fraction > 0.0 && (*fraction < 1.0 || both)
     }
@@ -106,6 +108,9 @@ pub struct MulticastTraffic {
     /// The share of messages that are multicasts; the others are unicasts.
     #[serde(default = "one")]
     pub fraction: f64,
+    /// The sets of destinations that each node has: a multicast goes to one of them, each as often as the others. Default: a set is drawn for every multicast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sets: Option<u32>,
 }
 
 fn one() -> f64 {

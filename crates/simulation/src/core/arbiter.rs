@@ -125,17 +125,12 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
-    pub(crate) fn new(
-        space: ChannelSpace,
-        nodes: usize,
-        (virtual_channels, divided): (u32, bool),
-        selector: Selector,
-    ) -> Self {
+    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32, selector: Selector) -> Self {
         let ports = space.len() - space.links();
         Self {
             space,
             virtual_channels,
-            divided,
+            divided: virtual_channels > 1,
             now: 0,
             holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
             queues: Queues::new(space.links() + 2 * nodes),

@@ -190,6 +190,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             debug_assert!(!worm.live && worm.requests == 0 && worm.timers == 0);
             (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
             (worm.from, worm.class) = (planned.from, planned.consumption_class);
+            worm.virtual_channels = planned.virtual_channels.unwrap_or(VcRange::ANY);
             (worm.carried, worm.waited) = (LatencyParts::default(), 0);
             // Those that another triggers are ready later.
             worm.ready = at;

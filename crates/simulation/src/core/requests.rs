@@ -50,6 +50,24 @@ impl Divided {
     }
 }
 
+/// Keeps a worm to its `own` virtual channels, on links that have `count`; drops candidates of which it may take none. No ranges: it may take any.
+fn keep_to(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges: &mut Vec<VcRange>) {
+    if own == VcRange::ANY {
+        return;
+    }
+    ranges.resize(candidates.len(), VcRange::ANY);
+    let mut kept = 0;
+    for index in 0..candidates.len() {
+        let range = ranges[index].and(own);
+        if !range.of(count).is_empty() {
+            (candidates[kept], ranges[kept]) = (candidates[index], range);
+            kept += 1;
+        }
+    }
+    candidates.truncate(kept);
+    ranges.truncate(kept);
+}
+
 impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
     #[inline]
@@ -80,6 +98,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             Some(route.heads_for)
         };
         self.candidates.clear();
+        self.ranges.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
             let exit = route.exit.filter(|_| arrived.is_none());
@@ -96,6 +115,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                     Some(spread) => spread.spread(at, arrived, target, &mut self.candidates),
                 },
             }
+            keep_to(worm.virtual_channels, self.config.virtual_channels, &mut self.candidates, &mut self.ranges);
             if self.candidates.is_empty() {
                 self.no_route = Some(NoRoute::new(self.routing, at, target));
                 return;
@@ -143,7 +163,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         let worm = &self.worms[slot as usize];
         let Route::Tree(route, _) = &worm.route else { return };
-        let (id, class, now) = (worm.id, worm.class, self.now);
+        let (id, class, now, own) = (worm.id, worm.class, self.now, worm.virtual_channels);
         let key = |part| Key { cycle: now, worm: id, part };
         let (mut candidates, mut children) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.children));
         candidates.clear();
@@ -154,6 +174,12 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         pools.extend(deliveries.iter().map(|delivery| Pool::Consumption(delivery.node, class)));
         children.extend(route.children(vertex as usize).map(|child| child as u32));
         candidates.extend(children.iter().map(|&child| route.vertices[child as usize].entered_by));
+        // Branches are no candidates of a relation.
+        let mut ranges = std::mem::take(&mut self.ranges);
+        ranges.clear();
+        if own != VcRange::ANY {
+            ranges.resize(candidates.len(), own);
+        }
         let apart = self.config.replication == BranchReplication::Independent
             && self.config.reservation == Reservation::Separate;
         if apart {
@@ -162,7 +188,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 self.ask(key(vertex), slot, vertex, wanted);
             }
             for (&child, link) in children.iter().zip(&candidates) {
-                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), ranges: &[], all_links: true };
+                let ranges = &ranges[..ranges.len().min(1)];
+                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), ranges, all_links: true };
                 self.ask(key(child), slot, vertex, wanted);
             }
         } else {
@@ -170,10 +197,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 key(vertex),
                 slot,
                 vertex,
-                Wanted { pools: &pools, links: &candidates, ranges: &[], all_links: true },
+                Wanted { pools: &pools, links: &candidates, ranges: &ranges, all_links: true },
             );
         }
-        (self.candidates, self.children, self.pools) = (candidates, children, pools);
+        (self.candidates, self.children, self.pools, self.ranges) = (candidates, children, pools, ranges);
     }
 
     /// Determines where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
@@ -181,7 +208,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     fn find_way(&mut self, slot: u32, vertex: u32) -> bool {
         let router = self.router_at(slot, vertex);
         let worm = &mut self.worms[slot as usize];
-        let (id, flits) = (worm.id, worm.flits);
+        let (id, flits, own) = (worm.id, worm.flits, worm.virtual_channels);
         let Route::Tree(route, _) = &mut worm.route else { return true };
         let at = &route.vertices[vertex as usize];
         let arrived = (vertex > 1).then_some(at.entered_by);
@@ -233,6 +260,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Some(spread) => spread.spread(router, arrived, target, &mut self.candidates),
             },
         }
+        keep_to(own, self.config.virtual_channels, &mut self.candidates, &mut self.ranges);
         if self.candidates.is_empty() {
             self.no_route = Some(NoRoute::new(self.routing, router, target));
             return false;

@@ -5,6 +5,7 @@
 
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::VcRange;
 
 use super::arbiter::NONE;
 use crate::engine::EngineConfig;
@@ -30,6 +31,8 @@ pub(crate) struct WormState<F: Flits> {
     pub(crate) from: NodeId,
     /// The one consumption channel that it may use at each node.
     pub(crate) class: Option<u8>,
+    /// The virtual channels that it may take of links.
+    pub(crate) virtual_channels: VcRange,
     /// Whether the slot is in use.
     pub(crate) live: bool,
     pub(crate) route: Route<F>,
@@ -56,6 +59,7 @@ impl<F: Flits> Default for WormState<F> {
             message: 0,
             from: NodeId::new(0),
             class: None,
+            virtual_channels: VcRange::ANY,
             flits: 0,
             header: 0,
             ready: 0,

@@ -178,7 +178,8 @@ pub fn search_deadlock(
     messages: &[Sendable],
     budget: u64,
 ) -> Result<Reachability, NotCovered> {
-    if routing.capabilities().virtual_channels.is_some() {
+    let mut worms = messages.iter().flat_map(|message| &message.plan.worms);
+    if routing.capabilities().virtual_channels.is_some() || worms.any(|worm| worm.virtual_channels.is_some()) {
         return Err(NotCovered::VirtualChannels);
     }
     check(config, messages)?;

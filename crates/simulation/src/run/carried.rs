@@ -48,10 +48,10 @@ impl Scenario {
                 "trees",
                 "cannot be told by a list of stops: use `header = \"tree\"` or another",
             ),
-            Sends::Trees if config.virtual_channels > 1 => fail(
+            Sends::Trees if config.virtual_channels > 1 && config.replication == BranchReplication::Lockstep => fail(
                 "switching.virtual_channels",
                 "trees",
-                "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
+                "the flit engine moves in lockstep on one virtual channel only: set `virtual_channels = 1`, or `replication = \"independent\"`",
             ),
             Sends::Trees if config.header.strips_trees() && config.replication == BranchReplication::Independent => {
                 fail(
@@ -72,6 +72,13 @@ impl Scenario {
                 "switching.consumption_ports",
                 if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" },
                 "are bound to consumption channels that the nodes do not have: raise `consumption_ports`",
+            ));
+        }
+        if worm.virtual_channels.is_some_and(|range| range.of(self.engine.virtual_channels).is_empty()) {
+            return Some(self.switching_error(
+                "switching.virtual_channels",
+                if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" },
+                "are bound to virtual channels that the links do not have: raise `virtual_channels`",
             ));
         }
         self.refuses(kind).or_else(|| match &worm.itinerary {

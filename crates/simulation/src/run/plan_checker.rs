@@ -34,6 +34,10 @@ impl<'a> PlanChecker<'a> {
         plan: &Plan,
     ) -> Result<(), SimulationError> {
         let (network, algorithm) = (&*scenario.network, &*scenario.algorithm);
+        if let Some(problem) = algorithm.refusal(multicast) {
+            let source = network.node_label(multicast.source());
+            return Err(SimulationError::Refused { source_node: source, problem });
+        }
         let checked = if self.left == 0 {
             plan.check_with(network, multicast, &mut self.delivered_by).map_err(Into::into)
         } else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use wormcast_multicast::{Algorithm, Multicast, PortModel};
+use wormcast_multicast::{Algorithm, Multicast, Planner, PortModel};
 use wormcast_network::watch::step;
 
 use crate::config::switching::Switching;
@@ -88,6 +88,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
         Goal::Steady { count, .. } | Goal::Drained { count, .. } => count,
     };
     let mut checker = PlanChecker::of(scenario);
+    let mut planner = Planner::new(algorithm);
     let mut sent = vec![0u64; network.nodes()];
     let (mut messages, mut steps, mut channels, mut contending) = (0u64, 0u64, 0u64, 0u64);
     for message in MessageSource::new(&scenario.traffic, network.nodes(), seed) {
@@ -96,7 +97,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
         }
         step("planning", "messages", messages as usize, if count < u64::MAX { count as usize } else { 0 });
         let multicast = Multicast::from_vec(message.source, message.destinations);
-        let plan = algorithm.plan(&multicast);
+        let plan = planner.plan(&multicast);
         checker.check(scenario, &multicast, &plan)?;
         let summary = plan.summary(algorithm.routing(), *ports)?;
         messages += 1;

@@ -154,20 +154,18 @@ impl Scenario {
         }
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
-        if let Some(division) = algorithm.routing().capabilities().virtual_channels {
-            let (needed, name) = (u32::from(division.needed()), algorithm.routing().name());
-            if matches!(switching, Switching::Buffered(_)) && needed > 1 {
-                let problem = format!("`{name}` needs {needed} virtual channels, which buffered switches do not have");
-                return Err(ConfigError { key: "switching.model".to_owned(), problem });
-            }
-            if wormhole.virtual_channels < needed {
-                let problem = format!(
-                    "`{name}` needs {needed} virtual channels, but there {} {}",
-                    if wormhole.virtual_channels == 1 { "is" } else { "are" },
-                    wormhole.virtual_channels
-                );
-                return Err(ConfigError { key: "switching.virtual_channels".to_owned(), problem });
-            }
+        let (needed, name) = algorithm.needed_virtual_channels();
+        if matches!(switching, Switching::Buffered(_)) && needed > 1 {
+            let problem = format!("`{name}` needs {needed} virtual channels, which buffered switches do not have");
+            return Err(ConfigError { key: "switching.model".to_owned(), problem });
+        }
+        if wormhole.virtual_channels < u32::from(needed) {
+            let problem = format!(
+                "`{name}` needs {needed} virtual channels, but there {} {}",
+                if wormhole.virtual_channels == 1 { "is" } else { "are" },
+                wormhole.virtual_channels
+            );
+            return Err(ConfigError { key: "switching.virtual_channels".to_owned(), problem });
         }
         let ports = wormhole.ports(algorithm.capabilities().ports);
         within("switching.injection_ports", ports.injection, 1, MAX_NODE_PORTS)?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Worm};
+use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Planner, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
@@ -88,6 +88,14 @@ pub enum SimulationError {
         /// What is wrong.
         error: ContractViolation,
     },
+    /// The algorithm does not send a multicast.
+    #[error("a multicast from {source_node}: {problem}")]
+    Refused {
+        /// The source.
+        source_node: String,
+        /// Why, and what would do.
+        problem: String,
+    },
     /// The network, which is drawn anew for each replication, does not fit the other settings.
     #[error("with seed {seed}: {problem}")]
     Scenario {
@@ -139,6 +147,7 @@ impl SimulationError {
         match self {
             Self::Engine { .. } | Self::Buffered { .. } => Some("engine"),
             Self::Switching { setting, .. } => Some(setting),
+            Self::Refused { .. } => Some("algorithm"),
             Self::Scenario { .. } => Some("topology"),
             Self::WithinWarmUp { .. } => Some("run.max_cycles"),
             Self::EndsWithinWarmUp { .. } => Some("run.warmup"),
@@ -274,6 +283,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let mut given_up = false;
         let mut messages = MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed);
         let mut ids = 0u64..;
+        let mut planner = Planner::new(scenario.algorithm.as_ref());
         while let (Some(message), Some(id)) = (messages.next(), ids.next()) {
             if let Goal::Drained { count, until } = goal
                 && (id >= count || message.at >= until)
@@ -311,7 +321,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 }
             }
             let multicast = Multicast::from_vec(message.source, message.destinations);
-            let plan = scenario.algorithm.plan(&multicast);
+            let plan = planner.plan(&multicast);
             self.check(&plan, &multicast)?;
             self.slowest = self.slowest.max(self.contention_free_bound(message.length, &plan));
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {

@@ -203,6 +203,11 @@ impl Generator {
                 groups.members[group as usize].iter().copied().filter(|&member| member != source).collect()
             }
             (Some((Destinations::Count(destinations), _)), _) => {
+                if let Some(sets) = traffic.sets {
+                    // A set is always the same draw.
+                    let set = u64::from(rng.random_range(0..sets));
+                    rng = generator(self.seed, Purpose::Sets, u64::from(node), set);
+                }
                 let count = draw(&mut rng, destinations);
                 self.distinct(&mut rng, count, Some(source), spare)
             }
@@ -343,7 +348,8 @@ mod tests {
     fn multicasts_have_different_destinations_without_the_source() {
         for count in [3, 14, 15] {
             let mut traffic = traffic(Process::Bernoulli, 1.0);
-            traffic.multicast = Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 0.5 });
+            traffic.multicast =
+                Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 0.5, sets: None });
             let mut multicasts = 0;
             for message in messages(&traffic, 5).take(1000) {
                 let mut sorted = message.destinations.clone();
@@ -356,6 +362,27 @@ mod tests {
             }
             assert!((450..550).contains(&multicasts), "{multicasts} of 1000");
         }
+    }
+
+    #[test]
+    fn multicasts_go_to_the_sets_of_their_node() {
+        let mut traffic = traffic(Process::Bernoulli, 1.0);
+        let destinations = Count { least: 2, most: 6 }.into();
+        let distinct = |traffic: &Traffic| {
+            let mut sets = std::collections::BTreeSet::new();
+            let of_one = messages(traffic, 5).filter(|message| message.source.raw() == 3).take(500);
+            sets.extend(of_one.map(|message| message.destinations));
+            sets
+        };
+        let mut of = |sets| {
+            traffic.multicast = Some(MulticastTraffic { destinations, fraction: 1.0, sets });
+            distinct(&traffic)
+        };
+        assert_eq!(of(Some(4)).len(), 4);
+        assert_eq!(of(Some(1)).len(), 1);
+        // More sets are others, not other draws of the first ones.
+        assert!(of(Some(1)).is_subset(&of(Some(4))));
+        assert!(of(None).len() > 400);
     }
 
     #[test]

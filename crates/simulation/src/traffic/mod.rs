@@ -38,6 +38,8 @@ pub(crate) struct RandomTraffic {
     flit_bytes: u32,
     /// Destinations of a multicast, and the share of messages that are multicasts.
     multicast: Option<(Destinations, f64)>,
+    /// The sets of destinations of each node; `None`: each multicast has its own.
+    sets: Option<u32>,
     /// Where multicasts go to groups.
     groups: Option<Groups>,
     unicast: Unicast,
@@ -217,6 +219,18 @@ impl CheckedTraffic {
                 Some((multicast.destinations, share("multicast.fraction", multicast.fraction)?))
             }
         };
+        let sets = traffic.multicast.as_ref().and_then(|multicast| multicast.sets);
+        match (sets, multicast) {
+            (Some(0), _) => {
+                return Err(error("multicast.sets", "expected at least 1 set of destinations for each node"));
+            }
+            (Some(_), Some((Destinations::All | Destinations::Group, _))) => {
+                let problem =
+                    "is about sets that are drawn: expected a number of `traffic.multicast.destinations`, or no `sets`";
+                return Err(error("multicast.sets", problem));
+            }
+            _ => {}
+        }
         let groups = match multicast {
             Some((Destinations::Group, _)) => {
                 Some(Groups::new(network, algorithm.capabilities().groups, algorithm.name())?)
@@ -240,6 +254,7 @@ impl CheckedTraffic {
             length,
             flit_bytes,
             multicast,
+            sets,
             groups,
             unicast,
         })))
@@ -411,10 +426,17 @@ mod tests {
         assert!(message(&rate(-1.0)).starts_with("`traffic.arrivals.rate`: -1 is not a positive number"));
         assert!(message(&rate(201.0)).contains("at most 200 messages per node per microsecond"));
         assert!(message(&rate(f64::NAN)).contains("NaN is not a positive number"));
-        let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 1.0 });
+        let destinations =
+            |count| Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 1.0, sets: None });
         let multicast = |count| Traffic { multicast: destinations(count), ..rate(0.1) };
         assert!(message(&multicast(16)).contains("expected 1 to 15 destinations in mesh:4x4"));
-        let group = Some(MulticastTraffic { destinations: Destinations::Group, fraction: 1.0 });
+        let sets = |destinations, sets| {
+            let multicast = Some(MulticastTraffic { destinations, fraction: 1.0, sets: Some(sets) });
+            message(&Traffic { multicast, ..rate(0.1) })
+        };
+        assert!(sets(Count::fixed(2).into(), 0).contains("`traffic.multicast.sets`: expected at least 1 set"));
+        assert!(sets(Destinations::All, 3).contains("is about sets that are drawn"));
+        let group = Some(MulticastTraffic { destinations: Destinations::Group, fraction: 1.0, sets: None });
         assert!(message(&Traffic { multicast: group, ..rate(0.1) }).contains("`separate` knows no group"));
         assert!(message(&Traffic { length: Some(Count::fixed(0).into()), ..rate(0.1) }).contains("traffic.length"));
         assert!(

@@ -167,6 +167,7 @@ fn cases() -> impl Strategy<Value = Case> {
             let multicast = multicast.map(|(least, more, fraction)| MulticastTraffic {
                 destinations: Count { least, most: least + more }.into(),
                 fraction,
+                sets: None,
             });
             let length = Some(Count { least: length, most: length + more }.into());
             (Traffic { arrivals: Some(arrivals), length, multicast, unicast: None, trace: None }, ends)
@@ -354,7 +355,7 @@ fn a_finite_run_ends_with_its_last_worm() {
             let traffic = Traffic {
                 arrivals: Some(arrivals),
                 length: Some(Count { least: 1, most: 4 }.into()),
-                multicast: Some(MulticastTraffic { destinations, fraction: 1.0 }),
+                multicast: Some(MulticastTraffic { destinations, fraction: 1.0, sets: None }),
                 unicast: None,
                 trace: None,
             };
@@ -393,7 +394,7 @@ fn heavy(mesh: &str, algorithm: &str, switching: &Wormhole, seed: u64) -> RunRes
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 4, most: 60 }.into()),
-        multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
+        multicast: Some(MulticastTraffic { destinations, fraction: 0.9, sets: None }),
         unicast: None,
         trace: None,
     };
@@ -488,7 +489,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
             sources: None,
             interval: None,
         };
-        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4).into(), fraction: 1.0 });
+        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4).into(), fraction: 1.0, sets: None });
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
         let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), until: None, max_cycles: None };
         let (switching, timing) = (Switching::default(), Timing::default());
@@ -541,7 +542,7 @@ fn flood(rate: f64) -> Traffic {
     Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 4, most: 60 }.into()),
-        multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
+        multicast: Some(MulticastTraffic { destinations, fraction: 0.9, sets: None }),
         ..Traffic::default()
     }
 }

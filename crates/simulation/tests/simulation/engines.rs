@@ -254,7 +254,7 @@ fn plans(case: &Case, network: &Arc<Network>) -> (Vec<Planned>, Box<dyn RoutingR
                 let wanted: Vec<u32> = stops.iter().map(|stop| stop.raw()).collect();
                 let from = node(source);
                 let itinerary = Itinerary::Tree(tree(network, network.router_of(from), &wanted));
-                vec![Worm { from, after: None, itinerary, consumption_class: None }]
+                vec![Worm { from, after: None, itinerary, consumption_class: None, virtual_channels: None }]
             }
             (None, _) => {
                 let worm = Worm::path(node(source), stops.clone());

@@ -11,7 +11,7 @@ use wormcast_multicast::{
     ALGORITHMS, Algorithm, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
 };
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
+use wormcast_routing::{RoutingOptions, RoutingRelation, VcRange, routing_by_name};
 use wormcast_simulation::{
     BranchReplication, Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
     SelectionPolicy, StartupMode, StopReason,
@@ -193,13 +193,13 @@ fn random_tree(network: &Arc<Network>, from: NodeId, group: &[NodeId], dice: &mu
         kept.push(Branch { parent: branch.parent.map(|parent| renamed[&parent]), ..branch.clone() });
     }
     let itinerary = Itinerary::Tree(Tree { delivers: here, branches: kept, ..Tree::default() });
-    Worm { from, after: None, itinerary, consumption_class: None }
+    Worm { from, after: None, itinerary, consumption_class: None, virtual_channels: None }
 }
 
 fn plan_by_hand(
     network: &Arc<Network>,
     routing: &dyn RoutingRelation,
-    ports: Ports,
+    (ports, classes): (Ports, bool),
     kind: Kind,
     multicast: &Multicast,
     dice: &mut Dice<'_>,
@@ -244,6 +244,10 @@ fn plan_by_hand(
             worm.after = after;
             if dice.roll(4) == 3 {
                 worm.consumption_class = Some(dice.roll(ports.consumption as usize) as u8);
+            }
+            // Every link has two, if it has several.
+            if classes && dice.roll(2) == 1 {
+                worm.virtual_channels = Some([VcRange::only(0), VcRange { first: 1, last: u8::MAX }][dice.roll(2)]);
             }
             let id = plan.worms.len() as u32;
             reached.extend(worm.visits().into_iter().map(|node| (node, id)));
@@ -293,6 +297,8 @@ fn case(
     }
     let own = own.expect("`separate` exists everywhere");
     let by_hand = routing_on(&network, routing);
+    // Some worms keep to virtual channels of their own.
+    let classes = config.virtual_channels > 1 && drafts[0].dice[0] % 2 == 1;
     let by_itself = matches!(kind, Kind::Algorithms | Kind::SpanningTrees);
     let routing = if by_itself { own.routing() } else { by_hand.as_ref() };
     let nodes = network.nodes() as u32;
@@ -310,7 +316,7 @@ fn case(
         let plan = match kind {
             Kind::Algorithms => own.plan(&multicast),
             Kind::SpanningTrees => own_in_parts(own.as_ref(), config.ports, &multicast, &mut dice),
-            _ => plan_by_hand(&network, routing, config.ports, kind, &multicast, &mut dice),
+            _ => plan_by_hand(&network, routing, (config.ports, classes), kind, &multicast, &mut dice),
         };
         plan.check(&network, &multicast).expect("a good plan");
         messages.push((at, draft.length, plan.worms));
@@ -408,8 +414,12 @@ fn cases_on(topologies: &'static [&'static str], about: About) -> impl Strategy<
     let on_spanning_trees = |name: &&str| *name == "spam" || name.starts_with("dstm");
     // Those whose relation has its name to itself.
     let known = |name: &&str| ["spam", "dstm-1"].contains(name);
-    let trees =
-        |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || ["bit-string", "tables"].contains(name);
+    let trees = |name: &&str| {
+        on_spanning_trees(name)
+            || name.contains("tree")
+            || name.ends_with("-mask")
+            || ["bit-string", "tables", "rpm", "vctm"].contains(name)
+    };
     let algorithms: Vec<&str> = ALGORITHMS
         .iter()
         .map(|algorithm| algorithm.name)
@@ -638,6 +648,15 @@ fn virtual_channels() {
     check(About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 4) });
 }
 
+/// Trees whose branches copy flits independently, and paths beside them: every branch waits for its own turn.
+#[test]
+fn virtual_channels_of_trees() {
+    let headers = &[Bare, BitString];
+    check(About { kind: Kind::Trees, headers, replications: &[Independent], channels: (2, 4) });
+    check(About { kind: Kind::Mixed, headers, replications: &[Independent], channels: (2, 4) });
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Independent], channels: (2, 4) });
+}
+
 /// With relations that divide virtual channels, plans name first channels only that they offer; with waypoints, none.
 fn with_good_exits(mut case: Case) -> Case {
     let network = build(case.topology);
@@ -645,6 +664,8 @@ fn with_good_exits(mut case: Case) -> Case {
     let capabilities = routing.capabilities();
     let mut candidates = Vec::new();
     for worm in case.messages.iter_mut().flat_map(|message| &mut message.2) {
+        // The relation alone divides them: with both, some links may be left with none.
+        worm.virtual_channels = None;
         let from = network.router_of(worm.from);
         let Itinerary::Path(path) = &mut worm.itinerary else { continue };
         routing.candidates(from, None, network.router_of(path.stops[0]), &mut candidates);

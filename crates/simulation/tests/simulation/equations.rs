@@ -18,7 +18,11 @@ fn run(rate: Option<f64>, load: Option<f64>) -> RunResult {
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 10, most: 30 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count { least: 2, most: 6 }.into(), fraction: 0.75 }),
+        multicast: Some(MulticastTraffic {
+            destinations: Count { least: 2, most: 6 }.into(),
+            fraction: 0.75,
+            sets: None,
+        }),
         ..Traffic::default()
     };
     let settings = Run { messages: Some(2000), warmup: Warmup::Cycles(20_000), ..Run::default() };

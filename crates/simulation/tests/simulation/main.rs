@@ -5,6 +5,7 @@ mod engines;
 mod equality;
 mod equations;
 mod fabric;
+mod mesh_trees;
 mod oracle;
 mod reachability;
 mod refusals;

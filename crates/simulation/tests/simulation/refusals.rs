@@ -68,7 +68,7 @@ fn broadcasts() -> Traffic {
             sources: None,
             interval: None,
         }),
-        multicast: Some(MulticastTraffic { destinations: Count::fixed(3).into(), fraction: 1.0 }),
+        multicast: Some(MulticastTraffic { destinations: Count::fixed(3).into(), fraction: 1.0, sets: None }),
         ..Traffic::default()
     }
 }

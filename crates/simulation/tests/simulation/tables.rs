@@ -93,7 +93,7 @@ fn traffic_to_groups_is_the_same_whichever_way_it_is_sent() {
             sources: None,
             interval: None,
         }),
-        multicast: Some(MulticastTraffic { destinations: Destinations::Group, fraction: 0.5 }),
+        multicast: Some(MulticastTraffic { destinations: Destinations::Group, fraction: 0.5, sets: None }),
         ..Traffic::default()
     };
     let run = Run { messages: Some(2_000), ..Run::default() };

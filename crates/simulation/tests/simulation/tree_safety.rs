@@ -36,7 +36,11 @@ fn scenario(network: &Arc<Network>, algorithm: Arc<dyn Algorithm>, switching: &W
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 2, most: 40 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count { least: 1, most: most.min(6) }.into(), fraction: 0.9 }),
+        multicast: Some(MulticastTraffic {
+            destinations: Count { least: 1, most: most.min(6) }.into(),
+            fraction: 0.9,
+            sets: None,
+        }),
         unicast: None,
         trace: None,
     };

@@ -96,7 +96,7 @@ fn scenario(mesh: &str, name: &str, consumption: u32, (rate, cycles): (Option<f6
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 4, most: 60 }.into()),
-        multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
+        multicast: Some(MulticastTraffic { destinations, fraction: 0.9, sets: None }),
         unicast: None,
         trace: None,
     };

@@ -29,7 +29,8 @@ fn options_say_how_given_trees_branch() {
     let channels = with(&["--virtual-channels", "2"]).bad_input();
     assert_eq!(
         channels,
-        "error: `trees` sends trees, which move on one virtual channel only: leave `--virtual-channels` out\n"
+        "error: `trees` sends trees, which move in lockstep on one virtual channel only: leave `--virtual-channels` out, or ask for \
+         `--replication independent`\n"
     );
 }
 
@@ -40,8 +41,13 @@ fn options_about_other_worms_are_refused_or_warned_of() {
         let refused = run(&[&["--routing", "e-cube"], &option[..]].concat()).bad_input();
         assert!(refused.contains("is about worms with several destinations: expected `--algorithm` or "), "{refused}");
     }
-    let refused = run(&["--algorithm", "tree-one", "--virtual-channels", "2"]).bad_input();
-    assert!(refused.contains("`tree-one` sends trees, which move on one virtual channel only"), "{refused}");
+    let on_two = ["--algorithm", "tree-one", "--virtual-channels", "2"];
+    let refused = run(&[&on_two[..], &["--replication", "lockstep"]].concat()).bad_input();
+    assert!(
+        refused.contains("`tree-one` sends trees, which move in lockstep on one virtual channel only"),
+        "{refused}"
+    );
+    assert_eq!(run(&on_two).code, 0);
     let idle = |arguments: &[&str], warnings: &[&str]| {
         let outcome = run(arguments);
         assert_eq!(outcome.code, 0, "{outcome:?}");

@@ -131,7 +131,7 @@ impl Tables {
         let branches = channels.into_iter().enumerate().map(branch).collect();
         let delivers = if last.is_none() { vec![to] } else { Vec::new() };
         let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
-        Worm { from, after: None, itinerary, consumption_class: None }
+        Worm { from, after: None, itinerary, consumption_class: None, virtual_channels: None }
     }
 
     /// The worm to a group, or `None` if the source and the destinations are none.
@@ -151,7 +151,7 @@ impl Tables {
         };
         let branches = tree.branches.into_iter().map(branch).collect();
         let itinerary = Itinerary::Tree(Tree { delivers: tree.delivers, branches, ..Tree::default() });
-        Some(Worm { from: multicast.source(), after: None, itinerary, consumption_class: None })
+        Some(Worm { from: multicast.source(), after: None, itinerary, consumption_class: None, virtual_channels: None })
     }
 }
 

@@ -59,7 +59,15 @@ impl TurnTrees {
         let (delivers, wanted) = self.wanted(multicast);
         let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
         let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
-        Plan { worms: vec![Worm { from: multicast.source(), after: None, itinerary, consumption_class: None }] }
+        Plan {
+            worms: vec![Worm {
+                from: multicast.source(),
+                after: None,
+                itinerary,
+                consumption_class: None,
+                virtual_channels: None,
+            }],
+        }
     }
 
     /// The destinations at the source's router, and what the tree has to reach.

@@ -135,7 +135,7 @@ impl<'a> Check<'a> {
         let through_alone = outputs.len();
         outputs.extend(self.network.outputs(router).filter(suspect_start).map(ChannelId::raw));
         let starts = outputs.len() - through_alone;
-        let starting = if self.separate && starts > 0 { ports } else { starts };
+        let starting = if self.separate && starts > 0 { ports } else { starts * self.virtual_channels };
         through + starting >= ports && !outputs.is_empty()
     }
 

@@ -92,6 +92,8 @@ pub struct Dependencies<'n> {
     virtual_channels: usize,
     /// For each channel, the one consumption channel that its worms use at every node; without it, worms may use any.
     classes: Option<Box<[Option<u8>]>>,
+    /// Where groups of worms do not share virtual channels: how many that takes, and the dependencies of each group.
+    apart: (usize, Vec<Dependencies<'n>>),
 }
 
 impl<'n> Dependencies<'n> {
@@ -108,7 +110,29 @@ impl<'n> Dependencies<'n> {
             together: Vec::new(),
             virtual_channels: 1,
             classes: None,
+            apart: (0, Vec::new()),
         }
+    }
+
+    /// The dependencies of groups of worms no two of which share a virtual channel, if links have as many as are `needed`; with
+    /// [fewer](Self::with_virtual_channels) they are not told apart.
+    ///
+    /// Groups still share consumption channels: where worms hold these while they wait, all dependencies together have to be free of deadlock as well.
+    pub fn of_groups(network: &'n Network, needed: u8, groups: Vec<Dependencies<'n>>) -> Self {
+        let mut all = Self::new(network);
+        for group in &groups {
+            all.waits.extend(&group.waits);
+            all.stops.extend(&group.stops);
+            all.held_up.extend(&group.held_up);
+            all.together.extend(&group.together);
+            all.starts.grow(group.starts.len());
+            all.starts.union_with(&group.starts);
+            all.separate |= group.separate;
+        }
+        all.stops.sort_unstable();
+        all.stops.dedup();
+        all.tidy();
+        Self { apart: (usize::from(needed), groups), ..all }
     }
 
     /// Sets how many virtual channels every link has, any of which a worm may take: more worms then hold consumption
@@ -116,6 +140,7 @@ impl<'n> Dependencies<'n> {
     #[must_use]
     pub fn with_virtual_channels(mut self, count: u32) -> Self {
         self.virtual_channels = count as usize;
+        self.apart.1 = self.apart.1.into_iter().map(|group| group.with_virtual_channels(count)).collect();
         self
     }
 
@@ -206,6 +231,8 @@ impl<'n> Dependencies<'n> {
 
     fn tidy(&mut self) {
         self.divided = None;
+        self.blocking = None;
+        self.apart.1.clear();
         for pairs in [&mut self.waits, &mut self.held_up, &mut self.together] {
             pairs.sort_unstable();
             pairs.dedup();
@@ -275,7 +302,19 @@ impl<'n> Dependencies<'n> {
                 |cycle: Vec<(ChannelId, u32)>| cycle.into_iter().map(|(c, _)| Resource::Channel(c)).collect();
             return waits.cycle().map(channels);
         }
-        Check::new(self, consumption_ports as usize).run()
+        let ports = consumption_ports as usize;
+        if self.are_told_apart() {
+            let of_a_group = self.apart.1.iter().find_map(|group| Check::new(group, ports).run());
+            if of_a_group.is_some() || self.stops.is_empty() {
+                return of_a_group;
+            }
+        }
+        Check::new(self, ports).run()
+    }
+
+    /// Whether links have enough virtual channels for groups not to share any.
+    fn are_told_apart(&self) -> bool {
+        !self.apart.1.is_empty() && self.virtual_channels >= self.apart.0
     }
 
     /// What unicasts may wait for, virtual channel by virtual channel, where these are divided.
@@ -295,6 +334,14 @@ impl<'n> Dependencies<'n> {
         if let Some(waits) = self.divided_waits() {
             return waits.blocked();
         }
-        Check::new(self, consumption_ports as usize).blocked()
+        let ports = consumption_ports as usize;
+        if self.are_told_apart() && self.stops.is_empty() {
+            let mut blocked: Vec<_> =
+                self.apart.1.iter().flat_map(|group| Check::new(group, ports).blocked()).collect();
+            blocked.sort_unstable();
+            blocked.dedup();
+            return blocked;
+        }
+        Check::new(self, ports).blocked()
     }
 }

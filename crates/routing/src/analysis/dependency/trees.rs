@@ -1,6 +1,7 @@
 //! The dependencies of trees over permitted turns.
 
-use wormcast_network::{ChannelId, Network};
+use fixedbitset::FixedBitSet;
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::{Branching, Dependencies, Stop};
 use crate::turns::turn_set::TurnSet;
@@ -25,21 +26,39 @@ impl<'n> Dependencies<'n> {
     /// deadlock possible where there is none (a ring of three routers). O(turns), or O(channels x degree^2) where buffers are
     /// small and no permitted route has three links.
     pub fn of_trees(network: &'n Network, turns: &TurnSet, branching: Branching) -> Self {
+        Self::of_turning_trees(network, |_| true, |held, next| turns.permits(network, held, next), branching)
+    }
+
+    /// As [`of_trees`](Self::of_trees), for trees whose worms may turn from one channel into another as `may_turn` says, which may permit a turn one way only, and
+    /// never the one straight back; and take no channels but those that it `takes`.
+    ///
+    /// Where no two trees block each other over one link, as they do where x - s - y - z and z - y - s - x are ways from s and from y, it takes O(channels^2).
+    pub fn of_turning_trees(
+        network: &'n Network,
+        takes: impl Fn(ChannelId) -> bool,
+        may_turn: impl Fn(ChannelId, ChannelId) -> bool,
+        branching: Branching,
+    ) -> Self {
         let mut dependencies = Self::new(network);
-        let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
-        let of_turns = network.channel_ids().flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
+        let (takes, may_turn) = (&takes, &may_turn);
+        let outputs = move |router| network.outputs(router).filter(move |&channel| takes(channel));
+        let onwards = move |c: ChannelId| outputs(network.to(c)).filter(move |&d| may_turn(c, d));
+        let of_turns = network
+            .channel_ids()
+            .filter(|&held| takes(held))
+            .flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
         dependencies.waits.extend(of_turns);
         if !branching.packet_buffers {
-            dependencies.hold_up_branches(&onwards, branching.separate);
+            dependencies.hold_up_branches(&outputs, &onwards, branching.separate);
         }
         if !branching.separate {
             for router in network.router_ids() {
-                let outputs = || network.outputs(router);
                 if network.nodes_of(router).len() > 0 {
                     // A worm may start here.
-                    dependencies.together.extend(outputs().zip(outputs().skip(1)).map(|(a, b)| (a.raw(), b.raw())));
+                    let pairs = outputs(router).zip(outputs(router).skip(1));
+                    dependencies.together.extend(pairs.map(|(a, b)| (a.raw(), b.raw())));
                 } else {
-                    let arriving = outputs().map(|output| network.reverse(output));
+                    let arriving = network.outputs(router).map(|output| network.reverse(output)).filter(|&c| takes(c));
                     let pairs = arriving.flat_map(|c| onwards(c).zip(onwards(c).skip(1)));
                     dependencies.together.extend(pairs.map(|(a, b)| (a.raw(), b.raw())));
                 }
@@ -50,13 +69,18 @@ impl<'n> Dependencies<'n> {
     }
 
     /// Adds what follows from small buffers: see [`of_trees`](Self::of_trees).
-    fn hold_up_branches<I: Iterator<Item = ChannelId>>(&mut self, onwards: &impl Fn(ChannelId) -> I, separate: bool) {
+    fn hold_up_branches<O: Iterator<Item = ChannelId>, I: Iterator<Item = ChannelId>>(
+        &mut self,
+        outputs: &impl Fn(RouterId) -> O,
+        onwards: &impl Fn(ChannelId) -> I,
+        separate: bool,
+    ) {
         let network = self.network;
         let nodes_at = |router| network.nodes_of(router).len();
         self.separate = separate;
         self.starts.grow(network.channels());
         let mut blocking = false;
-        for held in network.channel_ids() {
+        for held in network.router_ids().flat_map(outputs) {
             if nodes_at(network.to(held)) > 0 {
                 self.stops.push(Stop { arriving: held, leaving: None });
             }
@@ -70,28 +94,62 @@ impl<'n> Dependencies<'n> {
             }
         }
         if separate {
-            let outputs = |router| network.outputs(router);
             let siblings = network.router_ids().flat_map(|r| outputs(r).zip(outputs(r).skip(1)));
             self.waits.extend(siblings.flat_map(|(a, b)| [(a.raw(), b.raw()), (b.raw(), a.raw())]));
         }
         if blocking {
             return;
         }
-        for first in network.channel_ids() {
-            for sibling in network.outputs(network.from(first)).filter(|&c| c != first) {
-                // Nobody requests what it holds.
-                let held = || std::iter::once(first).chain(onwards(first));
-                for requested in onwards(sibling) {
-                    let held = held().filter(|&held| held != requested);
-                    self.waits.extend(held.map(|held| (held.raw(), requested.raw())));
-                }
-                let end = network.to(sibling);
-                if network.outputs(end).len() > 1 || nodes_at(end) > 1 {
-                    self.held_up.extend(held().map(|held| (held.raw(), sibling.raw())));
+        // By what is held: what may be requested meanwhile, and where a delivery may be waited for.
+        let mut waits = vec![FixedBitSet::new(); network.channels()];
+        let mut held_up = waits.clone();
+        let delivers = |end: ChannelId| network.outputs(network.to(end)).len() > 1 || nodes_at(network.to(end)) > 1;
+        for router in network.router_ids() {
+            let from: Vec<Vec<ChannelId>> =
+                outputs(router).map(|first| reached_from(network, first, onwards)).collect();
+            for (place, held) in from.iter().enumerate() {
+                let siblings =
+                    || from.iter().enumerate().filter(|&(other, _)| other != place).map(|(_, reached)| reached);
+                for &held in held {
+                    held_up[held.index()].grow(network.channels());
+                    held_up[held.index()].extend(siblings().flatten().filter(|&&c| delivers(c)).map(|c| c.index()));
+                    // Siblings are granted together, and nobody requests what it holds.
+                    for &requested in siblings().flat_map(|reached| &reached[1..]).filter(|&&c| c != held) {
+                        if waits[requested.index()].contains(held.index()) {
+                            // Two trees that block each other decide it.
+                            self.waits.extend([(held.raw(), requested.raw()), (requested.raw(), held.raw())]);
+                            return;
+                        }
+                        waits[held.index()].grow(network.channels());
+                        waits[held.index()].insert(requested.index());
+                    }
                 }
             }
         }
+        self.waits.extend(pairs(&waits));
+        self.held_up.extend(pairs(&held_up));
     }
+}
+
+fn pairs(rows: &[FixedBitSet]) -> impl Iterator<Item = (u32, u32)> {
+    (0..).zip(rows).flat_map(|(held, row)| row.ones().map(move |next| (held, next as u32)))
+}
+
+/// A channel and all to which a worm may get from it.
+fn reached_from<I: Iterator<Item = ChannelId>>(
+    network: &Network,
+    first: ChannelId,
+    onwards: &impl Fn(ChannelId) -> I,
+) -> Vec<ChannelId> {
+    let mut seen = FixedBitSet::with_capacity(network.channels());
+    seen.insert(first.index());
+    let mut reached = vec![first];
+    let mut next = 0;
+    while next < reached.len() {
+        reached.extend(onwards(reached[next]).filter(|c| !seen.put(c.index())));
+        next += 1;
+    }
+    reached
 }
 
 #[cfg(test)]

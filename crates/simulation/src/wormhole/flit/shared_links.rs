@@ -1,4 +1,4 @@
-//! The movement phase where virtual channels share links (model.md, rule 18); path worms only.
+//! The movement phase where virtual channels share links (model.md, rule 18), for path worms and trees with independent branches.
 //!
 //! A link moves one flit a cycle, for the ready worm that comes first in the round robin after the last user. A worm is ready
 //! on a link if it has a flit there, waiting since the start of the cycle, and the buffer ahead has room, counting what leaves
@@ -13,12 +13,16 @@ use wormcast_network::ChannelId;
 
 use super::FlitEngine;
 use super::paths::{Step, report_crossing};
+use super::trees::Copying;
 use crate::core::worm::Route;
 use crate::observers::observer::Observer;
 use crate::selection::Selector;
 
-/// A flit that could cross a link: (distance in the round robin, virtual channel, worm, vertex that the flit leaves).
+/// A flit that could cross a link: (distance in the round robin, virtual channel, worm, vertex that the flit leaves; of a tree, the one that it goes to).
 type Offer = (u32, u32, u32, u32);
+
+/// Marks a delivery of a tree among vertices.
+const DELIVERY: usize = 1 << 31;
 
 /// A link and its turns.
 #[derive(Clone, Default)]
@@ -102,10 +106,12 @@ impl<O: Observer> FlitEngine<'_, O> {
         self.begin_rounds(&mut shared, &active);
         loop {
             self.offer_flits(&mut shared, &active);
-            let moved = shared.serve(|slot, vertex| {
-                if let Route::Path(_, flits) = &mut self.core.worms[slot as usize].route {
-                    flits.left[vertex] += 1;
+            let moved = shared.serve(|slot, vertex| match &mut self.core.worms[slot as usize].route {
+                Route::Path(_, flits) => flits.left[vertex] += 1,
+                Route::Tree(route, flits) if vertex & DELIVERY != 0 => {
+                    flits.copy(route, Copying::Consumed((vertex & !DELIVERY) as u32));
                 }
+                Route::Tree(route, flits) => flits.copy(route, Copying::To(vertex as u32)),
             });
             if !moved {
                 break;
@@ -116,7 +122,10 @@ impl<O: Observer> FlitEngine<'_, O> {
         active.retain(|&slot| {
             let before = &shared.before[position];
             position += 1;
-            let goes_on = self.settle_on_shared_links(slot, before);
+            let goes_on = match self.core.worms[slot as usize].route {
+                Route::Path(..) => self.settle_on_shared_links(slot, before),
+                Route::Tree(..) => self.settle_copies(slot, before),
+            };
             self.movement.is_active[slot as usize] = goes_on;
             goes_on
         });
@@ -129,10 +138,14 @@ impl<O: Observer> FlitEngine<'_, O> {
         shared.before.resize_with(active.len().max(shared.before.len()), Vec::new);
         for (before, &slot) in shared.before.iter_mut().zip(active) {
             before.clear();
-            let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { continue };
-            before.extend_from_slice(&flits.left);
-            if !route.complete && flits.strip_at == self.core.now {
-                flits.strip();
+            match &mut self.core.worms[slot as usize].route {
+                Route::Path(route, flits) => {
+                    before.extend_from_slice(&flits.left);
+                    if !route.complete && flits.strip_at == self.core.now {
+                        flits.strip();
+                    }
+                }
+                Route::Tree(route, flits) => flits.positions(route, before),
             }
         }
     }
@@ -142,7 +155,24 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (buffer, virtual_channels) = (self.core.config.buffer, self.core.config.virtual_channels);
         for (position, &slot) in active.iter().enumerate() {
             let worm = &self.core.worms[slot as usize];
-            let Route::Path(route, flits) = &worm.route else { continue };
+            let (route, flits) = match &worm.route {
+                Route::Path(route, flits) => (route, flits),
+                Route::Tree(route, flits) => {
+                    let before = std::mem::take(&mut shared.before[position]);
+                    flits.each_copy(route, Some(&before), buffer, |copying| match copying {
+                        // Into the source's router.
+                        Copying::To(1) => shared.free.push((slot, 1)),
+                        Copying::To(vertex) => {
+                            let at = &route.vertices[vertex as usize];
+                            let move_to = (slot, vertex as usize);
+                            shared.offer(at.entered_by, at.virtual_channel, virtual_channels, move_to);
+                        }
+                        Copying::Consumed(delivery) => shared.free.push((slot, delivery as usize | DELIVERY)),
+                    });
+                    shared.before[position] = before;
+                    continue;
+                }
+            };
             let last = route.last() as usize;
             for vertex in route.tail as usize..=last {
                 let before = &shared.before[position];

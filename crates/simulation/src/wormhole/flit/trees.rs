@@ -21,6 +21,15 @@ pub(super) enum TreeEvent {
     Consumed(u32),
 }
 
+/// A copy that an independent branch makes of a flit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Copying {
+    /// Over the channel to this vertex.
+    To(u32),
+    /// Over the consumption channel of this delivery.
+    Consumed(u32),
+}
+
 /// Where the flits of a tree worm are.
 pub struct TreeFlits {
     vertices: Vec<VertexFlits>,
@@ -277,6 +286,96 @@ impl TreeFlits {
         moved
     }
 
+    /// Replaces `out` by where flits are: how many have entered each vertex, have left each, and were taken by each delivery.
+    pub(super) fn positions(&mut self, route: &TreeRoute, out: &mut Vec<u32>) {
+        self.grow(route);
+        out.clear();
+        out.extend(self.vertices.iter().map(|vertex| vertex.entered));
+        out.extend(self.vertices.iter().map(|vertex| vertex.left));
+        out.extend(&self.consumed);
+    }
+
+    /// Calls `visit` with each copy that an independent branch can make, if it has made none since flits were at the positions `before`, when the cycle began;
+    /// without these, those that it can make when the next cycle begins.
+    pub(super) fn each_copy(
+        &self,
+        route: &TreeRoute,
+        before: Option<&[u32]>,
+        buffer: u32,
+        mut visit: impl FnMut(Copying),
+    ) {
+        let vertices = self.vertices.len();
+        let entered = |v: usize| before.map_or(self.vertices[v].entered, |before| before[v]);
+        for v in 0..vertices {
+            if self.vertices[v].left == self.total(route, v) {
+                continue;
+            }
+            let arrived = if v == 0 { route.vertices[0].total } else { entered(v) };
+            for c in route.children(v) {
+                let copied = self.vertices[c].entered;
+                if route.vertices[c].reserved && copied == entered(c) && arrived > copied && self.has_room(c, buffer) {
+                    visit(Copying::To(c as u32));
+                }
+            }
+            let (first, end) = route.vertices[v].deliveries;
+            for delivery in first..end {
+                let consumed = self.consumed[delivery as usize];
+                let still = before.is_none_or(|before| before[2 * vertices + delivery as usize] == consumed);
+                if still && arrived > consumed && route.deliveries[delivery as usize].channel.raw() != NONE {
+                    visit(Copying::Consumed(delivery));
+                }
+            }
+        }
+    }
+
+    /// Makes a copy; the slot of the flit frees with the last one.
+    pub(super) fn copy(&mut self, route: &TreeRoute, copying: Copying) {
+        let v = match copying {
+            Copying::To(c) => {
+                self.vertices[c as usize].entered += 1;
+                route.vertices[c as usize].parent
+            }
+            Copying::Consumed(delivery) => {
+                self.consumed[delivery as usize] += 1;
+                route.deliveries[delivery as usize].vertex
+            }
+        } as usize;
+        let (first, end) = route.vertices[v].deliveries;
+        let copied = route.children(v).map(|c| self.vertices[c].entered);
+        let copied = copied.chain((first..end).map(|delivery| self.consumed[delivery as usize])).min();
+        self.vertices[v].left = copied.unwrap_or(self.vertices[v].left);
+    }
+
+    /// Appends what has happened to a worm with independent branches since flits were at these positions, children before parents; returns whether any flit has moved.
+    fn events_since(&mut self, route: &TreeRoute, before: &[u32], events: &mut Vec<TreeEvent>) -> bool {
+        let vertices = self.vertices.len();
+        let mut moved = false;
+        for v in (0..vertices).rev() {
+            let (left, total) = (self.vertices[v].left, self.total(route, v));
+            for c in route.children(v).filter(|&c| self.vertices[c].entered > before[c]) {
+                moved = true;
+                if before[c] == 0 {
+                    events.push(TreeEvent::HeaderArrived(c as u32));
+                }
+            }
+            let (first, end) = route.vertices[v].deliveries;
+            for delivery in first..end {
+                let consumed = self.consumed[delivery as usize];
+                if consumed > before[2 * vertices + delivery as usize] {
+                    moved = true;
+                    if consumed == total {
+                        events.push(TreeEvent::Consumed(delivery));
+                    }
+                }
+            }
+            if left > before[vertices + v] && left == total {
+                self.open -= 1;
+                events.push(TreeEvent::TailLeft(v as u32));
+            }
+        }
+        moved
+    }
+
     /// No flit is lost, made up or out of its buffer.
     fn check(&self, route: &TreeRoute, buffer: u32) {
         for (v, flits) in self.vertices.iter().enumerate().skip(1) {
@@ -301,6 +400,46 @@ impl<O: Observer> FlitEngine<'_, O> {
                 observer.flit(now, id, channel, flit);
             }
         });
+        self.movement.tree_events = events;
+        self.settle_tree(slot, moved)
+    }
+
+    /// Does what follows from the copies that independent branches of a tree worm have made on shared links since flits were at the positions `before`; returns
+    /// whether it may move in the next cycle.
+    pub(super) fn settle_copies(&mut self, slot: u32, before: &[u32]) -> bool {
+        let (now, buffer) = (self.core.now, self.core.config.buffer);
+        let worm = &mut self.core.worms[slot as usize];
+        let id = worm.id;
+        let Route::Tree(route, flits) = &mut worm.route else { return false };
+        if O::FLITS {
+            let observer = &mut self.core.reports.observer;
+            let vertices = flits.vertices.len();
+            for (c, vertex) in flits.vertices.iter().enumerate().filter(|&(c, vertex)| vertex.entered > before[c]) {
+                observer.flit(now, id, route.vertices[c].entered_by, vertex.entered);
+            }
+            for (delivery, &consumed) in route
+                .deliveries
+                .iter()
+                .zip(&flits.consumed)
+                .enumerate()
+                .filter_map(|(d, pair)| (*pair.1 > before[2 * vertices + d]).then_some(pair))
+            {
+                observer.flit(now, id, delivery.channel, consumed);
+            }
+        }
+        let moved = flits.events_since(route, before, &mut self.movement.tree_events);
+        // A worm that lost every link may win one in the next cycle.
+        let mut ready = false;
+        flits.each_copy(route, None, buffer, |_| ready = true);
+        self.settle_tree(slot, moved || ready)
+    }
+
+    /// Does what follows from the events of a tree worm; returns whether it goes on, which it does not once it is done.
+    fn settle_tree(&mut self, slot: u32, goes_on: bool) -> bool {
+        let (now, buffer) = (self.core.now, self.core.config.buffer);
+        let mut events = std::mem::take(&mut self.movement.tree_events);
+        let worm = &mut self.core.worms[slot as usize];
+        let Route::Tree(route, flits) = &mut worm.route else { return false };
         if cfg!(debug_assertions) {
             flits.check(route, buffer);
         }
@@ -340,6 +479,6 @@ impl<O: Observer> FlitEngine<'_, O> {
         if done {
             self.core.finish(slot);
         }
-        moved && !done
+        goes_on && !done
     }
 }

@@ -390,6 +390,7 @@ impl Oracle<'_> {
         let worm = &self.worms[id];
         let at = &worm.vertices[vertex];
         let mut outputs = Vec::new();
+        let own = worm.plan.virtual_channels.unwrap_or(VcRange::ANY);
         let output = |part, to, node| Output { part, channel: None, to, node, last: 0, crossed: 0, moved_in: None };
         for &node in &at.delivers {
             let mut channels: Vec<u32> = self.space.consumption(node).map(ChannelId::raw).collect();
@@ -404,25 +405,21 @@ impl Oracle<'_> {
                     let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
                     let target = self.network.router_of(target);
                     let exit = path.exit.filter(|_| vertex == 0);
-                    let part = self.links(at.router, arrived, (target, worm.waypoint), exit);
+                    let part = self.links(own, at.router, arrived, (target, worm.waypoint), exit);
                     outputs.push(output(part, Some(vertex + 1), None));
                 }
             }
             Itinerary::Tree(tree) if worm.places.is_empty() => {
                 let trunk = tree.trunk.unwrap();
                 let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
-                let part = self.links(at.router, arrived, (trunk.to, None), trunk.exit.filter(|_| vertex == 0));
+                let part = self.links(own, at.router, arrived, (trunk.to, None), trunk.exit.filter(|_| vertex == 0));
                 outputs.push(output(part, Some(vertex + 1), None));
             }
             Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, &child) in tree.branches.iter().zip(&worm.places[1..]) {
                     if worm.parents[child] == Some(vertex) {
-                        outputs.push(output(
-                            Part::Link(vec![branch.channel.raw()], vec![VcRange::ANY]),
-                            Some(child),
-                            None,
-                        ));
+                        outputs.push(output(Part::Link(vec![branch.channel.raw()], vec![own]), Some(child), None));
                     }
                 }
             }
@@ -449,9 +446,10 @@ impl Oracle<'_> {
         }
     }
 
-    /// Any of some links, with the virtual channels of each that will do; only the one that a plan names, if it does.
+    /// Any of some links, with the virtual channels of each that will do, of its `own`; only the one that a plan names, if it does.
     fn links(
         &self,
+        own: VcRange,
         at: RouterId,
         arrived: Option<ChannelId>,
         (target, waypoint): (RouterId, Option<RouterId>),
@@ -478,6 +476,11 @@ impl Oracle<'_> {
                 lanes.extend(candidates.into_iter().map(|link| (link, VcRange::ANY)));
             }
         }
+        // A plan may keep its worm to some of them.
+        lanes.retain_mut(|(_, range)| {
+            *range = VcRange { first: range.first.max(own.first), last: range.last.min(own.last) };
+            range.first <= range.last && u32::from(range.first) < self.config.virtual_channels
+        });
         Part::Link(lanes.iter().map(|lane| lane.0.raw()).collect(), lanes.iter().map(|lane| lane.1).collect())
     }
 

@@ -167,6 +167,9 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
 /// checked against the contract.
 fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Failure> {
     step("planning", "worms", 0, 0);
+    if let Some(refusal) = algorithm.refusal(multicast) {
+        return Err(Failure::BadInput(refusal));
+    }
     if !is_own(algorithm) {
         return Ok(algorithm.plan(multicast));
     }

@@ -142,7 +142,10 @@ fn refusal(error: &AnalysisError, sender: &str) -> Failure {
              `--replication lockstep` or `independent`"
             .to_owned(),
         AnalysisError::TreesOnVirtualChannels(_) => {
-            format!("{sender} sends trees, which move on one virtual channel only: leave `--virtual-channels` out")
+            format!(
+                "{sender} sends trees, which move in lockstep on one virtual channel only: leave `--virtual-channels` out, or ask for \
+                 `--replication independent`"
+            )
         }
         AnalysisError::TooFewConsumptionPorts { bound, .. } => {
             format!("{error}; set `--consumption-ports {bound}` or more")
