@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use fixedbitset::FixedBitSet;
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric, parse_node};
 
 use super::hop_matrix::{Branch, HopMatrix};
@@ -207,16 +208,20 @@ impl<'a> Packets<'a> {
 
     /// Calls `visit` for all pairs of channels that members' packets take one after the other: O(their channels x degree).
     fn follow(self, mut visit: impl FnMut(ChannelId, ChannelId)) {
+        let channels = self.network.channels() * self.count() as usize;
+        let senders = self.senders();
+        let highest = senders.iter().map(|sender| usize::from(sender.level)).max().unwrap_or(0);
         // By level and channel.
-        let mut seen: HashSet<(u8, ChannelId)> = HashSet::new();
+        let mut seen = FixedBitSet::with_capacity(channels * (highest + 1));
+        let mut is_new = |level: u8, channel: ChannelId| !seen.put(usize::from(level) * channels + channel.index());
         let mut work: Vec<ChannelId> = Vec::new();
-        for sender in self.senders() {
+        for sender in senders {
             let level = sender.level;
-            work.extend(self.onward(sender.arrival(), level).filter(|&channel| seen.insert((level, channel))));
+            work.extend(self.onward(sender.arrival(), level).filter(|&channel| is_new(level, channel)));
             while let Some(held) = work.pop() {
                 for next in self.onward(self.arrival(held), level) {
                     visit(held, next);
-                    if seen.insert((level, next)) {
+                    if is_new(level, next) {
                         work.push(next);
                     }
                 }
@@ -245,7 +250,77 @@ impl<'a> Packets<'a> {
         Some(tree)
     }
 
+    /// The switches of the group by tree that they are in, if all links of its tables are in both switches' tables and close no circle: a packet then
+    /// reaches all of its sender's tree, each place once. `None` otherwise, and where there are lanes, which may drop some.
+    fn trees(self) -> Option<HashMap<RouterId, usize>> {
+        if self.lanes.is_some() {
+            return None;
+        }
+        let mut trees: HashMap<RouterId, usize> = HashMap::with_capacity(self.group.masks.len());
+        let mut work: Vec<(RouterId, Option<ChannelId>)> = Vec::new();
+        for (number, &start) in self.group.masks.keys().enumerate() {
+            if trees.contains_key(&start) {
+                continue;
+            }
+            trees.insert(start, number);
+            work.push((start, None));
+            while let Some((at, back)) = work.pop() {
+                let channels = &self.group.mask(at)?.channels;
+                if back.is_some_and(|back| !channels.contains(&back)) {
+                    return None;
+                }
+                for &channel in channels.iter().filter(|&&channel| Some(channel) != back) {
+                    let next = self.network.to(channel);
+                    if trees.insert(next, number).is_some() {
+                        return None;
+                    }
+                    work.push((next, Some(self.network.reverse(channel))));
+                }
+            }
+        }
+        Some(trees)
+    }
+
+    /// The report on a group whose switches are in these trees: O(switches + members).
+    fn report_on_trees(self, trees: &HashMap<RouterId, usize>) -> GroupReport {
+        let members = self.group.members();
+        let of = |node: NodeId| trees.get(&self.network.entry_of(node)).copied();
+        let reached: Vec<(NodeId, Option<usize>)> =
+            self.group.delivered().into_iter().map(|node| (node, of(node))).collect();
+        let senders: HashSet<Option<usize>> = members.iter().map(|&member| of(member)).collect();
+        // By tree, how many members it delivers to.
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for (node, tree) in &reached {
+            if let (Some(tree), Ok(_)) = (tree, members.binary_search(node)) {
+                *counts.entry(*tree).or_default() += 1;
+            }
+        }
+        let count = |tree: Option<usize>| tree.and_then(|tree| counts.get(&tree).copied()).unwrap_or(0);
+        let furthest = members.iter().map(|&member| of(member)).rev().max_by_key(|&tree| count(tree)).flatten();
+        let is_reached = |node: NodeId| {
+            let place = reached.binary_search_by_key(&node, |&(node, _)| node);
+            furthest.is_some() && place.is_ok_and(|place| reached[place].1 == furthest)
+        };
+        let alone = members.len() == 1;
+        let missing: Vec<NodeId> = members.iter().copied().filter(|&node| !alone && !is_reached(node)).collect();
+        let strangers = reached.iter().filter(|(node, tree)| senders.contains(tree) && members.binary_search(node).is_err());
+        let strangers = strangers.map(|&(node, _)| node).collect();
+        let dead = self.group.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
+        let mut nowhere: Vec<(RouterId, u32)> = dead.collect();
+        nowhere.sort_unstable();
+        let (doubled, circle, connected) = (Vec::new(), None, missing.is_empty());
+        GroupReport { mlid: self.group.mlid, members, connected, missing, doubled, strangers, circle, nowhere }
+    }
+
     fn report(self) -> GroupReport {
+        match self.trees() {
+            Some(trees) => self.report_on_trees(&trees),
+            None => self.report_by_packets(),
+        }
+    }
+
+    /// The report by following the packets of each sender.
+    fn report_by_packets(self) -> GroupReport {
         let members = self.group.members();
         let is_member: HashSet<NodeId> = members.iter().copied().collect();
         let mut report = GroupReport {
