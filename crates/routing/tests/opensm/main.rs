@@ -9,7 +9,7 @@ use std::fs;
 use simulated::{
     Random, Simulated, expect_trees, join_groups, random_fabric, random_levels, random_maps, random_trees, rejoin, setting,
 };
-use wormcast_network::RouterId;
+use wormcast_network::{FileFormat, NetworkIbsim, RouterId};
 use wormcast_routing::{
     Changed, Dependencies, ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs,
     RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs,
@@ -99,6 +99,45 @@ fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
         "{fabrics} fabrics with groups: {without} without credit loops, {with} with; what packets do differs in {by_packets}"
     );
     assert!(without > 0 && with > 0);
+}
+
+/// The case to know by heart: a ring of six, up*/down* rooted at S0, and one tree over the ring without one link.
+#[test]
+fn the_six_trees_of_a_ring_come_out_as_known() {
+    let Some((programs, _)) = setting() else { return };
+    let ring = "ring:6".parse::<wormcast_network::TopologySpec>().unwrap().build().unwrap();
+    let ring = FileFormat::Fabric.parse("ring", &NetworkIbsim(&ring).to_string()).unwrap();
+    let simulated = Simulated::start(&programs, &ring);
+    fs::write(simulated.path().join("roots"), format!("{:#x}\n", ring.router_guid(RouterId::new(0)).unwrap())).unwrap();
+    let tables = parse_lfts(&ring, "dump", &simulated.route("updn", &["-a", "roots"])).unwrap();
+    assert!(!simulated.has_credit_loops() && !can_deadlock(&tables));
+    let mut loops = Vec::new();
+    for without in 0..6 {
+        let mut text = String::new();
+        for router in ring.router_ids() {
+            let kept = ring.outputs(router).filter(|&channel| {
+                let ends = [ring.from(channel).raw(), ring.to(channel).raw()];
+                ends != [without, (without + 1) % 6] && ends != [(without + 1) % 6, without]
+            });
+            let nodes = ring.nodes_of(router).filter_map(|node| ring.node_port(node));
+            let mut ports: Vec<u32> = kept.filter_map(|channel| ring.port_of(channel)).chain(nodes).collect();
+            ports.sort_unstable();
+            let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();
+            let guid = ring.router_guid(router).unwrap();
+            text += &format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" "));
+        }
+        fs::write(simulated.path().join("opensm.mcfdbs"), &text).unwrap();
+        let groups = parse_multicast_tables(&ring, "opensm.mcfdbs", &text).unwrap();
+        assert!(groups.reports(None)[0].connected && groups.groups()[0].members().len() == 6);
+        let verdict = simulated.ibdmchk(&["-M"]);
+        for how in GroupBranching::ALL {
+            let is_lockstep = how == GroupBranching::Lockstep;
+            assert!(can_deadlock_together(&tables, &groups, how, None) == verdict || is_lockstep, "{without}: {how:?}");
+        }
+        loops.push(verdict);
+    }
+    // Without S0-S1, S1-S2, S2-S3, S3-S4, S4-S5, S5-S0.
+    assert_eq!(loops, [true, true, false, false, true, true]);
 }
 
 #[test]

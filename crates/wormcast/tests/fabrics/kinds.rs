@@ -8,34 +8,34 @@ use wormcast::network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeD
 use crate::simulated::{Random, random_fabric};
 
 /// A fabric and how it is routed.
-pub struct Kind {
-    pub family: &'static str,
-    pub engine: &'static str,
+pub(crate) struct Kind {
+    pub(crate) family: &'static str,
+    pub(crate) engine: &'static str,
     /// Options of `OpenSM`.
-    pub options: Vec<String>,
+    pub(crate) options: Vec<String>,
     /// Files that these options name.
-    pub files: Vec<(&'static str, String)>,
-    pub fabric: Arc<Network>,
+    pub(crate) files: Vec<(&'static str, String)>,
+    pub(crate) fabric: Arc<Network>,
 }
 
-pub const FAMILIES: [&str; 7] = ["ring", "mesh", "torus", "fat tree", "regular", "small world", "irregular"];
+pub(crate) const FAMILIES: [&str; 7] = ["ring", "mesh", "torus", "fat tree", "regular", "small world", "irregular"];
 
 /// Engines for all fabrics.
 const ENGINES: [&str; 7] = ["minhop", "updn", "dnup", "lash", "dfsssp", "sssp", "nue"];
 
 /// Whether an engine relies on virtual lanes.
-pub fn takes_lanes(engine: &str) -> bool {
+pub(crate) fn takes_lanes(engine: &str) -> bool {
     ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&engine)
 }
 
 /// Whether the trees of an engine are those of the common rule, by its matrix of hops. The others have rules of their own.
-pub fn builds_by_matrix(engine: &str) -> bool {
+pub(crate) fn builds_by_matrix(engine: &str) -> bool {
     !["dfsssp", "sssp", "nue", "torus-2QoS"].contains(&engine)
 }
 
 impl Kind {
     /// All families in turn, and each with all of its engines.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random(seed);
         let family = FAMILIES[seed as usize % FAMILIES.len()];
         let mut engines = ENGINES.to_vec();

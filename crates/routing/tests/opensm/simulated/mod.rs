@@ -21,7 +21,7 @@ use wormcast_routing::ForwardingTables;
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Where the programs are.
-pub struct Programs {
+pub(crate) struct Programs {
     opensm: PathBuf,
     ibsim: PathBuf,
     ibdmchk: PathBuf,
@@ -55,7 +55,7 @@ impl Programs {
 }
 
 /// The programs and how many fabrics to try; `None` if the test cannot run and need not.
-pub fn setting() -> Option<(Programs, u64)> {
+pub(crate) fn setting() -> Option<(Programs, u64)> {
     let required = std::env::var("WORMCAST_OPENSM").is_ok_and(|value| value == "required");
     match Programs::find() {
         Ok(programs) => Some((programs, if required { 60 } else { 6 })),
@@ -68,7 +68,7 @@ pub fn setting() -> Option<(Programs, u64)> {
 }
 
 /// A program that ends with the test, whatever happens.
-pub struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -91,7 +91,7 @@ impl Running {
 }
 
 /// A fabric that ibsim simulates, in a folder of its own.
-pub struct Simulated<'p> {
+pub(crate) struct Simulated<'p> {
     programs: &'p Programs,
     folder: TempDir,
     socket: String,
@@ -100,7 +100,7 @@ pub struct Simulated<'p> {
 }
 
 impl<'p> Simulated<'p> {
-    pub fn start(programs: &'p Programs, fabric: &Arc<Network>) -> Self {
+    pub(crate) fn start(programs: &'p Programs, fabric: &Arc<Network>) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("fabric.net"), NetworkIbsim(fabric).to_string()).unwrap();
@@ -119,16 +119,16 @@ impl<'p> Simulated<'p> {
         Self { programs, folder, socket, host, _ibsim: Running(ibsim.expect("ibsim starts")) }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Lets `OpenSM` route the fabric once; the tables that it dumps.
-    pub fn route(&self, engine: &str, arguments: &[&str]) -> String {
+    pub(crate) fn route(&self, engine: &str, arguments: &[&str]) -> String {
         let start = Instant::now();
         loop {
             let log = File::create(self.path().join("opensm.out")).unwrap();
@@ -160,7 +160,7 @@ impl<'p> Simulated<'p> {
     }
 
     /// Starts `OpenSM`, which routes the fabric and then serves it; it ends with what is returned.
-    pub fn serve(&self, engine: &str, arguments: &[&str]) -> Running {
+    pub(crate) fn serve(&self, engine: &str, arguments: &[&str]) -> Running {
         let start = Instant::now();
         let _ = fs::remove_file(self.path().join("opensm.log"));
         loop {
@@ -195,7 +195,7 @@ impl<'p> Simulated<'p> {
     }
 
     /// Lets a host join groups, whose addresses are returned. Those that it creates have this service level.
-    pub fn join(&self, host: &str, groups: &[u32], level: u8) -> Vec<u16> {
+    pub(crate) fn join(&self, host: &str, groups: &[u32], level: u8) -> Vec<u16> {
         let joined = Command::new(&self.programs.python)
             .args(["-c", include_str!("join.py"), &level.to_string()])
             .args(groups.iter().map(u32::to_string))
@@ -213,7 +213,7 @@ impl<'p> Simulated<'p> {
     }
 
     /// The service levels of the paths between these addresses, as the subnet administration says: lines of source, destination and level.
-    pub fn levels(&self, addresses: &[u16]) -> Vec<[u16; 3]> {
+    pub(crate) fn levels(&self, addresses: &[u16]) -> Vec<[u16; 3]> {
         let asked = Command::new(&self.programs.python)
             .args(["-c", include_str!("paths.py")])
             .args(addresses.iter().map(u16::to_string))
@@ -231,7 +231,7 @@ impl<'p> Simulated<'p> {
     }
 
     /// The engine whose tables `OpenSM` configured last: another than was asked for if that could not route the fabric.
-    pub fn engine(&self) -> String {
+    pub(crate) fn engine(&self) -> String {
         let log = self.read("opensm.log");
         let said = log.lines().rev().find_map(|line| line.split_once("osm_ucast_mgr_process: "));
         let (engine, _) = said.and_then(|(_, said)| said.split_once(" tables configured")).expect("the log names it");
@@ -239,11 +239,11 @@ impl<'p> Simulated<'p> {
     }
 
     /// Whether `ibdmchk` finds credit loops in what `OpenSM` set up last. It may crash after it has: only its text counts.
-    pub fn has_credit_loops(&self) -> bool {
+    pub(crate) fn has_credit_loops(&self) -> bool {
         self.ibdmchk(&[])
     }
 
-    pub fn ibdmchk(&self, options: &[&str]) -> bool {
+    pub(crate) fn ibdmchk(&self, options: &[&str]) -> bool {
         let out = File::create(self.path().join("ibdmchk.out")).unwrap();
         let ibdmchk = Command::new(&self.programs.ibdmchk)
             .args(["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"])
@@ -264,10 +264,10 @@ impl<'p> Simulated<'p> {
 }
 
 /// The same numbers in every run, by splitmix64.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn below(&mut self, limit: u32) -> u32 {
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -276,7 +276,7 @@ impl Random {
 }
 
 /// A connected fabric of 4 to 24 switches, some of them without hosts, with parallel links and adapters with two ports.
-pub fn random_fabric(seed: u64) -> Arc<Network> {
+pub(crate) fn random_fabric(seed: u64) -> Arc<Network> {
     let mut random = Random(seed);
     let switches = 4 + random.below(21);
     let mut builder = NetworkBuilder::new(format!("fabric {seed}"));
@@ -304,7 +304,7 @@ pub fn random_fabric(seed: u64) -> Arc<Network> {
 }
 
 /// Multicast tables with some random trees over the switches of a fabric, whose leaves without members are cut off in those groups that `prunes` says.
-pub fn random_trees(fabric: &Network, random: &mut Random, prunes: impl Fn(u32) -> bool) -> String {
+pub(crate) fn random_trees(fabric: &Network, random: &mut Random, prunes: impl Fn(u32) -> bool) -> String {
     let routers = fabric.routers() as u32;
     let mut masks: Vec<Vec<(u16, Vec<u32>)>> = vec![Vec::new(); fabric.routers()];
     for group in 0..=random.below(4) {
@@ -357,7 +357,7 @@ pub fn random_trees(fabric: &Network, random: &mut Random, prunes: impl Fn(u32) 
 }
 
 /// Service levels of all paths below `levels`, in the form that `ibdmchk -c` reads: identifiers of adapters, decimal addresses.
-pub fn random_levels(fabric: &Network, tables: &ForwardingTables, levels: u32, random: &mut Random) -> String {
+pub(crate) fn random_levels(fabric: &Network, tables: &ForwardingTables, levels: u32, random: &mut Random) -> String {
     let mut text = String::new();
     let mut adapters: Vec<u64> = fabric.node_ids().filter_map(|node| fabric.adapter_guid(node)).collect();
     adapters.sort_unstable();
@@ -371,7 +371,7 @@ pub fn random_levels(fabric: &Network, tables: &ForwardingTables, levels: u32, r
 }
 
 /// Lanes of the service levels, in the form that `ibdmchk -d` reads: for every pair of ports their own, or for all switches the same.
-pub fn random_maps(fabric: &Network, lanes: u32, by_port: bool, random: &mut Random) -> String {
+pub(crate) fn random_maps(fabric: &Network, lanes: u32, by_port: bool, random: &mut Random) -> String {
     let mut text = String::new();
     let all: Vec<u32> = (0..16).map(|_| random.below(lanes)).collect();
     for router in fabric.router_ids() {
@@ -390,7 +390,7 @@ pub fn random_maps(fabric: &Network, lanes: u32, by_port: bool, random: &mut Ran
 }
 
 /// Waits until the multicast tables are these.
-pub fn expect_trees(simulated: &Simulated<'_>, expected: &str, what: &str) {
+pub(crate) fn expect_trees(simulated: &Simulated<'_>, expected: &str, what: &str) {
     let start = Instant::now();
     while simulated.read("opensm.mcfdbs") != expected && start.elapsed() < LONGEST {
         sleep(Duration::from_millis(10));
@@ -399,7 +399,7 @@ pub fn expect_trees(simulated: &Simulated<'_>, expected: &str, what: &str) {
 }
 
 /// Groups that hosts of a fabric join while `OpenSM` serves it, as a file of groups.
-pub fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &mut Random) -> String {
+pub(crate) fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &mut Random) -> String {
     let mut members: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     let groups: Vec<u32> = (1..=1 + random.below(3)).collect();
     // An adapter whose ports are two nodes joins with its first.
@@ -419,7 +419,7 @@ pub fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &mut Ran
 }
 
 /// Lets hosts join the groups of a file again, which get this service level, and their addresses in the order in which they are created.
-pub fn rejoin(simulated: &Simulated<'_>, members: &str, level: u8) {
+pub(crate) fn rejoin(simulated: &Simulated<'_>, members: &str, level: u8) {
     let mut joins: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for line in members.lines() {
         let (mlid, hosts) = line.split_once(": ").unwrap();
