@@ -464,11 +464,13 @@ mod tests {
                 Spread::GivenUp => panic!("few routes"),
             }
         }
-        assert!(found > 100 && proven > 100 && moved_all > 100, "{found} found, {proven} proven, {moved_all} moved");
+        assert!(found > 100 && proven > 50 && moved_all > 50, "{found} found, {proven} proven, {moved_all} moved");
     }
 
+    /// A lane has no cycle if one of the five steps from a channel to the next is taken by none of its routes. Routes of four channels take three steps in a row,
+    /// among which are any two of the five for some route: so two lanes are not enough.
     #[test]
-    fn one_way_round_a_ring_takes_two_lanes() {
+    fn one_way_round_a_ring_of_five_takes_three_lanes() {
         let ring = Network::from_links("ring", 5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]);
         let mut entries = Vec::new();
         for node in ring.node_ids() {
@@ -481,10 +483,10 @@ mod tests {
         }
         let tables = ForwardingTables::new(&ring, &entries).unwrap();
         let before = VirtualLanes::new(&ring).unwrap();
-        assert!(matches!(spread(&tables, &before, 1, None), Spread::Proven));
-        let Spread::Found(levels, moved) = spread(&tables, &before, 2, None) else { panic!("two lanes are enough") };
-        // Of the four routes that are four hops long, and so on, those across one of the joints have to move at least.
-        assert!((1..=10).contains(&moved), "{moved}");
+        assert!((1..=2).all(|lanes| matches!(spread(&tables, &before, lanes, None), Spread::Proven)));
+        let Spread::Found(levels, moved) = spread(&tables, &before, 3, None) else { panic!("three lanes are enough") };
+        // Three routes of four channels, two of three and one of two take a step.
+        assert!((6..=10).contains(&moved), "{moved}");
         let read = VirtualLanes::new(&ring).unwrap().with_levels(&tables, "levels", &levels.text(&tables)).unwrap();
         assert!(UnicastWaits::in_lanes(&tables, &read).numbering().is_some());
         let policy = levels.policy(&tables);

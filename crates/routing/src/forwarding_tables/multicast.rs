@@ -878,6 +878,54 @@ mod tests {
         text
     }
 
+    /// Groups of random masks over small networks, most of which are no trees: where the short way to a report is taken, it is what following packets gives.
+    #[test]
+    fn reports_on_trees_are_those_of_their_packets() {
+        let mut state = 11;
+        let mut draw = |limit: usize| {
+            state += 1;
+            (wormcast_network::split_mix::mix(state) % limit as u64) as usize
+        };
+        let (mut trees, mut missing, mut strangers) = (0, 0, 0);
+        for _ in 0..4000 {
+            let mut builder = wormcast_network::NetworkBuilder::new("random".to_owned());
+            let routers = 2 + draw(4);
+            builder.at_least(routers).unwrap();
+            for v in 1..routers {
+                builder.link(RouterId::new(draw(v) as u32), RouterId::new(v as u32)).unwrap();
+            }
+            for _ in 0..2 + draw(5) {
+                let details = wormcast_network::NodeDetails::default();
+                builder.node(RouterId::new(draw(routers) as u32), details).unwrap();
+            }
+            let network = builder.build().unwrap();
+            let mut masks: HashMap<RouterId, Mask> = HashMap::new();
+            for channel in network.channel_ids().filter(|&channel| channel < network.reverse(channel)) {
+                for end in [channel, network.reverse(channel)] {
+                    // Now and then in one direction only.
+                    if draw(12) > 0 {
+                        masks.entry(network.from(end)).or_default().channels.push(end);
+                    }
+                }
+            }
+            for node in network.node_ids().filter(|_| draw(4) > 0) {
+                masks.entry(network.router_of(node)).or_default().nodes.push(node);
+            }
+            let members: Vec<NodeId> = network.node_ids().filter(|_| draw(4) > 0).collect();
+            let members = Some(members).filter(|members| draw(3) > 0 && !members.is_empty());
+            let group = MulticastGroup { mlid: 0xc001, masks, members };
+            let packets = Packets { network: &network, group: &group, lanes: None };
+            let report = packets.report_by_packets();
+            if packets.trees().is_some() {
+                trees += 1;
+                missing += usize::from(!report.missing.is_empty());
+                strangers += usize::from(!report.strangers.is_empty());
+            }
+            assert_eq!(packets.report(), report);
+        }
+        assert!(trees > 500 && missing > 100 && strangers > 100, "{trees} trees, {missing}, {strangers}");
+    }
+
     fn deadlock(tables: &ForwardingTables, groups: &MulticastTables, branching: GroupBranching) -> bool {
         let mut union = Dependencies::of_tables(tables);
         union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, branching, None)));

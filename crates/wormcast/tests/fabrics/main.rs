@@ -184,8 +184,20 @@ fn run_wormcast(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&out.stdout).unwrap()
 }
 
+/// Says which fabric it is if something goes wrong.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("this was fabric {} (WORMCAST_FIRST={0} WORMCAST_FABRICS=1)", self.0);
+        }
+    }
+}
+
 /// All that is asked of one fabric.
 fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, Found) {
+    let _named = Named(seed);
     let kind = Kind::new(seed);
     let fabric = &kind.fabric;
     let mut found = Found::default();
@@ -332,6 +344,19 @@ impl Mend<'_, '_> {
         let proof = checked(&check);
         assert!(proof.status.success(), "{what}: {}", String::from_utf8_lossy(&proof.stderr));
         found.0.push("proofs checked");
+        // A wrong one is no proof: with all numbers the other way round, none rises.
+        let text = fs::read_to_string(folder.join("mended/numbering.csv")).unwrap();
+        let mut lines = text.lines();
+        let mut wrong = format!("{}\n", lines.next().unwrap());
+        for line in lines {
+            let mut fields: Vec<String> = line.splitn(6, ',').map(str::to_owned).collect();
+            fields[4] = (1_000_000 - fields[4].parse::<i64>().unwrap()).to_string();
+            writeln!(wrong, "{}", fields.join(",")).unwrap();
+        }
+        fs::write(folder.join("wrong.csv"), wrong).unwrap();
+        *check.last_mut().unwrap() = "wrong.csv";
+        let said = String::from_utf8_lossy(&checked(&check).stderr).into_owned();
+        assert!(said.contains("AssertionError"), "{what}: {said}");
         let changed = repair["changed"].as_str().unwrap();
         let (one, more) = match changed {
             "nothing" => ("repair on one lane: nothing", "repair on lanes: nothing"),

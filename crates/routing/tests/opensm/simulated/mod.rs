@@ -207,7 +207,9 @@ impl<'p> Simulated<'p> {
             .output()
             .expect("python3 starts");
         let said = String::from_utf8_lossy(&joined.stderr);
-        assert!(joined.status.success(), "{host}: {said}");
+        let log = self.read("opensm.log");
+        let errors: Vec<&str> = log.lines().filter(|line| line.contains("ERR ")).collect();
+        assert!(joined.status.success(), "{host}, {groups:?}, level {level}: {said}\n{}", errors.join("\n"));
         let text = String::from_utf8(joined.stdout).expect("text");
         text.lines().map(|line| u16::from_str_radix(&line[2..], 16).expect("an address")).collect()
     }
