@@ -116,6 +116,17 @@ impl VirtualLanes {
         self.count = self.count.max(u32::from(level) + 1);
     }
 
+    /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
+    pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
+        let mut changed = 0;
+        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes) {
+            *level = 0;
+            changed += 1;
+        }
+        self.count = self.count.min(lanes);
+        changed
+    }
+
     /// These with another service level for all packets of groups.
     #[must_use]
     pub(super) fn with_groups_on(mut self, groups: &[MulticastGroup], level: u8) -> Self {

@@ -356,6 +356,8 @@ fn assigned(
             route.nodes.iter().for_each(|&node| levels.set_level(node, address, lane as u8));
         }
     }
+    // Routes of one channel wait for nothing.
+    moved += levels.hold_below(lanes);
     Spread::Found(levels, moved)
 }
 
@@ -489,6 +491,15 @@ mod tests {
         assert!((6..=10).contains(&moved), "{moved}");
         let read = VirtualLanes::new(&ring).unwrap().with_levels(&tables, "levels", &levels.text(&tables)).unwrap();
         assert!(UnicastWaits::in_lanes(&tables, &read).numbering().is_some());
+        // Levels beyond the lanes that there are go, those of the shortest routes, too.
+        let mut high = before;
+        for (node, address) in ring.node_ids().flat_map(|node| (1..=5).map(move |address| (node, address))) {
+            high.set_level(node, address, 7);
+        }
+        let Spread::Found(lower, _) = spread(&tables, &high, 3, None) else { panic!("three lanes are enough") };
+        assert_eq!(lower.count(), 3);
+        let ends_low = |line: &str| ["0", "1", "2"].iter().any(|level| line.ends_with(level));
+        assert!(lower.text(&tables).lines().all(ends_low), "{}", lower.text(&tables));
         let policy = levels.policy(&tables);
         assert!(policy.starts_with("port-groups\n") && policy.contains("sl: 1"), "{policy}");
     }

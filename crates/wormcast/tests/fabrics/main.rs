@@ -111,7 +111,7 @@ fn reached(folder: &Path, case: &Case<'_>) -> &'static str {
     options.own.tables = path("opensm-lfts.dump");
     options.own.multicast_tables = path("opensm.mcfdbs");
     let network = case.tables.network();
-    let Ok(algorithm) = algorithm_by_name("tables", network, &options) else { return "lockstep: not simulated" };
+    let Ok(algorithm) = algorithm_by_name("tables", network, &options) else { return "lockstep: refused" };
     let settings = Settings {
         consumption_ports: Some(32),
         buffer: Some(Buffer::Flits(1)),
@@ -274,6 +274,18 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
                 }
             }
             let by_packets = case.can_deadlock(GroupBranching::Packets);
+            if *origin == "OpenSM's" && on != "random lanes" {
+                let alone = match case.lanes {
+                    Some(lanes) => UnicastWaits::in_lanes(&tables, lanes),
+                    None => UnicastWaits::by_channel(&tables),
+                };
+                if alone.numbering().is_some() {
+                    found.0.push(if on == "one lane" { "no loop of unicasts" } else { "no loop of unicasts on its lanes" });
+                    if by_packets {
+                        found.0.push(if on == "one lane" { "closed by its trees" } else { "closed by its trees on its lanes" });
+                    }
+                }
+            }
             if by_packets != verdict {
                 found.0.push("packets differ");
                 let explained = case.explained();
@@ -284,7 +296,7 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
                 found.0.push("only lockstep");
                 found.0.push(match on {
                     "one lane" => reached(simulated.path(), &case),
-                    _ => "lockstep: not simulated",
+                    _ => "lockstep: on lanes",
                 });
             }
         }
@@ -446,9 +458,10 @@ fn addresses(tables: &ForwardingTables) -> impl Iterator<Item = u16> {
 /// The counts as a table in Markdown.
 fn table(by: &str, counts: &BTreeMap<String, Counts>) -> String {
     let columns = [
-        "fabrics", "trees by the matrix: equal", "verdicts", "loops by ibdmchk", "packets differ", "turns that no packet takes",
+        "fabrics", "trees by the matrix: equal", "no loop of unicasts", "closed by its trees",
+        "no loop of unicasts on its lanes", "closed by its trees on its lanes", "verdicts", "loops by ibdmchk", "packets differ", "turns that no packet takes",
         "lanes of groups", "loops that only groups close", "only lockstep", "lockstep: deadlocks in a run",
-        "lockstep: no messages deadlock", "lockstep: not decided", "lockstep: not simulated", "repair on one lane: nothing",
+        "lockstep: no messages deadlock", "lockstep: not decided", "lockstep: refused", "lockstep: on lanes", "repair on one lane: nothing",
         "repair on one lane: trees", "repair on one lane: routes", "repair on lanes: nothing", "repair on lanes: trees",
         "repair on lanes: lanes of groups", "repair on lanes: lanes of unicasts", "repair on lanes: routes", "proofs checked",
         "repairs loaded", "repairs with levels loaded",
