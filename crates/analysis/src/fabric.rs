@@ -1,6 +1,6 @@
 //! The analysis of all tables of a fabric together: unicasts, multicasts, virtual lanes.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network};
@@ -62,10 +62,22 @@ pub fn of_fabric(fabric: &Fabric<'_>, settings: &Settings) -> Result<Report, Ana
     report.multicast_tables = fabric.multicasts.map(|(multicasts, branching)| {
         let reports = multicasts.reports(fabric.lanes).into_iter();
         let groups = reports.map(|report| GroupFound::new(network, report)).collect();
-        let blame = cycle.is_some().then(|| report.part("which groups are to blame", || union.blame()));
+        let blame = cycle.as_deref().map(|cycle| report.part("which groups are to blame", || union.blame(cycle)));
         Groups { branching: branching.name(), groups, blame: blame.flatten() }
     });
     Ok(report)
+}
+
+/// Each channel of a cycle with the next.
+fn steps(cycle: &[Resource]) -> Vec<(ChannelId, ChannelId)> {
+    let channels: Vec<ChannelId> = cycle
+        .iter()
+        .filter_map(|held| match *held {
+            Resource::Channel(channel) => Some(channel),
+            Resource::Consumption(_) => None,
+        })
+        .collect();
+    channels.iter().copied().zip(channels.iter().copied().cycle().skip(1)).collect()
 }
 
 /// The tables of a fabric and what their unicasts wait for.
@@ -163,15 +175,8 @@ impl<'a> Union<'a> {
 
     /// Who holds each channel of a cycle while waiting for the next.
     fn closed_by(&self, cycle: &[Resource]) -> Vec<ClosedBy> {
-        let channels: Vec<ChannelId> = cycle
-            .iter()
-            .filter_map(|held| match *held {
-                Resource::Channel(channel) => Some(channel),
-                Resource::Consumption(_) => None,
-            })
-            .collect();
-        let steps: Vec<_> = channels.iter().copied().zip(channels.iter().copied().cycle().skip(1)).collect();
-        let groups = self.that_wait(&steps);
+        let steps = steps(cycle);
+        let groups = self.that_wait(&steps).into_iter().map(|groups| self.mlids(&groups));
         let network = self.fabric.tables.network();
         let unicasts = steps.iter().map(|&(held, next)| self.witness(held, next));
         let closed_by = unicasts.zip(groups);
@@ -190,22 +195,53 @@ impl<'a> Union<'a> {
     }
 
     /// The groups whose packets may hold one channel while they wait for the other.
-    fn that_wait(&self, steps: &[(ChannelId, ChannelId)]) -> Vec<Vec<String>> {
-        let mut found: Vec<Vec<String>> = vec![Vec::new(); steps.len()];
-        let asked: HashSet<ChannelId> = steps.iter().map(|&(held, _)| held).collect();
+    fn that_wait(&self, steps: &[(ChannelId, ChannelId)]) -> Vec<Vec<usize>> {
+        let mut found: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
+        let asked: HashMap<ChannelId, usize> =
+            steps.iter().enumerate().map(|(place, &(held, _))| (held, place)).collect();
         for group in 0..self.groups() {
+            if let Some((multicasts, GroupBranching::Packets)) = self.fabric.multicasts {
+                let hops = multicasts.hops(group, self.fabric.lanes).into_iter();
+                let mut waits: Vec<usize> =
+                    hops.filter_map(|(held, next)| asked.get(&held).copied().filter(|&at| steps[at].1 == next)).collect();
+                waits.sort_unstable();
+                waits.dedup();
+                waits.into_iter().for_each(|place| found[place].push(group));
+                continue;
+            }
             let own = self.alone(group);
             for (found, &(held, next)) in found.iter_mut().zip(steps) {
-                if asked.contains(&held) && own.contains(held, next) {
-                    found.extend(self.mlids(&[group]));
+                if own.contains(held, next) {
+                    found.push(group);
                 }
             }
         }
         found
     }
 
-    /// Which groups are to blame for a deadlock.
-    fn blame(&self) -> Blame {
+    /// Groups that, with the unicasts, close this cycle; all of them if that is not seen from it.
+    fn that_close(&self, cycle: &[Resource]) -> Vec<usize> {
+        let steps = steps(cycle);
+        let waits = self.that_wait(&steps);
+        let of_unicasts = |&(held, next): &(ChannelId, ChannelId)| self.unicasts.requested(held).any(|other| other == next);
+        let others = steps.iter().zip(&waits).filter(|(step, _)| !of_unicasts(step));
+        let mut open: Vec<&Vec<usize>> = others.map(|(_, groups)| groups).collect();
+        let mut set = Vec::new();
+        // The group that most of the steps left wait for.
+        while !open.is_empty() {
+            let mut counts = vec![0u32; self.groups()];
+            open.iter().copied().flatten().for_each(|&group| counts[group] += 1);
+            let most = (0..counts.len()).rev().max_by_key(|&group| counts[group]);
+            let Some(group) = most.filter(|&group| counts[group] > 0) else { break };
+            set.push(group);
+            open.retain(|groups| !groups.contains(&group));
+        }
+        set.sort_unstable();
+        if self.can_deadlock(&set) { set } else { (0..self.groups()).collect() }
+    }
+
+    /// Which groups are to blame for a deadlock with this cycle.
+    fn blame(&self, cycle: &[Resource]) -> Blame {
         /// Sets that are tried before the answer is just a set from which nothing can be left out.
         const SETS: usize = 2000;
         let all: Vec<usize> = (0..self.groups()).collect();
@@ -223,9 +259,9 @@ impl<'a> Union<'a> {
             let (alone, smallest) = (self.mlids(&alone), self.mlids(&[first]));
             return Blame { unicasts_alone: false, alone, smallest, is_smallest: true };
         }
-        // From the largest set, leave out what is not needed.
-        let mut set = all.clone();
-        for group in all.iter().copied() {
+        // From groups that close a cycle, leave out what is not needed.
+        let mut set = self.that_close(cycle);
+        for group in set.clone() {
             let without: Vec<usize> = set.iter().copied().filter(|&other| other != group).collect();
             if self.can_deadlock(&without) {
                 set = without;

@@ -591,7 +591,7 @@ fn damaged_texts_beside_tables_are_refused_or_analysed() {
             });
             let _ = union.deadlock(1);
         }
-        if let Ok(repaired) = repair(&tables, &read, 2) {
+        if let Ok(repaired) = repair(&tables, &read, None, 2) {
             assert!(!repaired.numbering().is_empty());
         }
     }

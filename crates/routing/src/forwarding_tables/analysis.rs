@@ -335,7 +335,8 @@ fn list_missing(report: &mut TablesReport, row: &Row<'_>, destination: NodeId, a
     }
 }
 
-/// The messages that take `held` and then `requested`: how many there are, and at most `limit` of them; O(entries).
+/// The messages that take `held` and then `requested`: how many there are, and at most `limit` of them; O(destinations + routers, for each destination that
+/// is routed so, from which messages come that way).
 pub fn witness_of_tables(
     tables: &ForwardingTables,
     (held, requested): (ChannelId, ChannelId),
@@ -343,40 +344,30 @@ pub fn witness_of_tables(
 ) -> Witness {
     let mut witness = Witness { pairs: Some(0), examples: Vec::new() };
     let network = &*tables.network;
-    let mut row = Row::new(network);
+    let row = Row::new(network);
     let (first, second) = (network.from(held), network.to(held));
+    let mut passing: Vec<RouterId> = Vec::new();
     for (place, destination) in tables.destinations().iter().enumerate() {
         let Target::Node(node) = destination.target else { continue };
         let leads = |router, channel| tables.output(router, place) == Some(Output::Channel(channel));
         if !leads(first, held) || !leads(second, requested) {
             continue;
         }
-        row.load(tables, place..place + 1);
-        // Whether messages at a router come to `first`: delivered, for want of a better word.
-        row.fate[first.index()] = Fate::Delivered(0);
-        for position in 0..row.touched.len() {
-            let mut way = Vec::new();
-            let mut at = row.touched[position];
-            while row.fate[at.index()] == Fate::Unknown && row.next[at.index()].is_some() {
-                row.fate[at.index()] = Fate::Followed;
-                way.push(at);
-                match row.onward(at) {
-                    Some(channel) => at = network.to(channel),
-                    None => break,
-                }
-            }
-            let passes = matches!(row.fate[at.index()], Fate::Delivered(_));
-            for &router in &way {
-                row.fate[router.index()] = if passes { Fate::Delivered(0) } else { Fate::Fails(0) };
-            }
+        // Each router sends one way, so none is come by twice but the first, in a loop.
+        passing.clear();
+        passing.push(first);
+        let mut next = 0;
+        while let Some(&at) = passing.get(next) {
+            let before = network.inputs(at).map(|channel| (network.from(channel), channel));
+            passing.extend(before.filter(|&(from, channel)| from != first && leads(from, channel)).map(|(from, _)| from));
+            next += 1;
         }
-        for &router in &row.touched {
-            if matches!(row.fate[router.index()], Fate::Delivered(_)) {
-                witness.pairs = witness.pairs.map(|pairs| pairs + row.sources(router, node));
-                let room = limit.saturating_sub(witness.examples.len());
-                let sources = network.nodes_of(router).filter(|&source| source != node);
-                witness.examples.extend(sources.take(room).map(|source| (source, node)));
-            }
+        passing.sort_unstable();
+        for &router in &passing {
+            witness.pairs = witness.pairs.map(|pairs| pairs + row.sources(router, node));
+            let room = limit.saturating_sub(witness.examples.len());
+            let sources = network.nodes_of(router).filter(|&source| source != node);
+            witness.examples.extend(sources.take(room).map(|source| (source, node)));
         }
     }
     witness

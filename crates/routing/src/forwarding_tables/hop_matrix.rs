@@ -105,13 +105,25 @@ impl HopMatrix {
                         next[router.index()] = Some(fabric.to(channel));
                     }
                 }
-                let length = |from: RouterId| {
-                    let route =
-                        std::iter::successors(Some(from), |&at| if at == target { None } else { next[at.index()] });
-                    let route: Vec<RouterId> = route.take(fabric.routers() + 1).collect();
-                    (route.last() == Some(&target)).then_some(route.len() as u32 - 1)
-                };
-                fabric.router_ids().map(length).collect()
+                // Each switch is followed to one whose length is known, or that has been seen.
+                let mut lengths: Vec<Option<u32>> = vec![None; fabric.routers()];
+                let mut seen = FixedBitSet::with_capacity(fabric.routers());
+                lengths[target.index()] = Some(0);
+                seen.insert(target.index());
+                let mut way = Vec::new();
+                for from in fabric.router_ids() {
+                    let mut at = Some(from);
+                    while let Some(router) = at.filter(|router| !seen.put(router.index())) {
+                        way.push(router);
+                        at = next[router.index()];
+                    }
+                    let mut length = at.and_then(|at| lengths[at.index()]);
+                    while let Some(router) = way.pop() {
+                        length = length.map(|length| length + 1);
+                        lengths[router.index()] = length;
+                    }
+                }
+                lengths
             },
         )
     }

@@ -1,11 +1,13 @@
 //! Virtual lanes: the service levels of paths, and the tables by which switches put the packets of a level on lanes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
 use std::sync::Arc;
 
 use wormcast_network::input::input_name;
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric};
 
+use super::multicast::MulticastGroup;
 use super::opensm::{Identities, check_port, hexadecimal_after};
 use super::{ForwardingTables, TablesContext, TablesError, Target, text_of};
 
@@ -65,6 +67,189 @@ impl VirtualLanes {
     /// The number of lanes: one more than the highest that a packet can be on.
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// These on at least as many lanes.
+    #[must_use]
+    pub fn with_lanes(mut self, lanes: u32) -> Self {
+        self.count = self.count.max(lanes);
+        self
+    }
+
+    /// Whether switches have tables that put levels on lanes; without any, each level is a lane of its own.
+    pub fn has_maps(&self) -> bool {
+        self.maps.iter().any(Option::is_some)
+    }
+
+    /// Whether all switches put each of so many levels on a lane of its own number.
+    pub fn are_levels(&self, count: u32) -> bool {
+        let mut maps = self.maps.iter().flatten().flat_map(HashMap::values);
+        maps.all(|map| (0..).zip(map).take(count as usize).all(|(level, &lane)| lane == level))
+    }
+
+    /// The service levels that are put on the lanes below a number by all switches; of those that are always on the same lanes, the first.
+    pub(super) fn levels_on(&self, lanes: u32) -> Vec<u8> {
+        let maps = || self.maps.iter().flatten().flat_map(HashMap::values);
+        let is_own = self.maps.iter().any(Option::is_none);
+        let fits = |&level: &u8| {
+            !(is_own && u32::from(level) >= lanes) && maps().all(|map| u32::from(map[usize::from(level)]) < lanes)
+        };
+        let mut levels: Vec<u8> = Vec::new();
+        for level in (0..DROPPED).filter(fits) {
+            let is_same = |other: u8| maps().all(|map| map[usize::from(level)] == map[usize::from(other)]);
+            if is_own || !levels.iter().any(|&other| is_same(other)) {
+                levels.push(level);
+            }
+        }
+        levels
+    }
+
+    /// Sets the service level of packets from a node to an address.
+    pub(super) fn set_level(&mut self, source: NodeId, address: u16, level: u8) {
+        let levels = self.levels.entry(source).or_default();
+        // What is said of none of them is level 0.
+        if levels.is_empty() {
+            *levels = vec![0; usize::from(FIRST_GROUP as u16)];
+        }
+        levels.resize(levels.len().max(usize::from(address) + 1), UNSAID);
+        levels[usize::from(address)] = level;
+        self.count = self.count.max(u32::from(level) + 1);
+    }
+
+    /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
+    pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
+        let mut changed = 0;
+        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes) {
+            *level = 0;
+            changed += 1;
+        }
+        self.count = self.count.min(lanes);
+        changed
+    }
+
+    /// These with another service level for all packets of groups.
+    #[must_use]
+    pub(super) fn with_groups_on(mut self, groups: &[MulticastGroup], level: u8) -> Self {
+        for group in groups {
+            for member in group.members() {
+                self.of_groups.insert((member, group.mlid), level);
+            }
+        }
+        let own = if self.maps.iter().any(Option::is_none) { u32::from(level) } else { 0 };
+        let mapped = self.maps.iter().flatten().flat_map(HashMap::values).map(|map| u32::from(map[usize::from(level)]));
+        let highest = mapped.filter(|&lane| lane != u32::from(DROPPED)).max().unwrap_or(0).max(own);
+        self.count = self.count.max(highest + 1);
+        self
+    }
+
+    /// The service levels of the packets of groups: those that differ from another.
+    pub(super) fn levels_of_groups(&self, groups: &[MulticastGroup]) -> Vec<u8> {
+        let members = groups.iter().flat_map(|group| group.members().into_iter().map(|member| (member, group.mlid)));
+        let mut levels: Vec<u8> = members.map(|(member, mlid)| self.level_of_group(member, mlid)).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        if levels.is_empty() { vec![0] } else { levels }
+    }
+
+    /// The service levels of all paths to addresses of nodes that are not 0, and of groups, as [`with_levels`](Self::with_levels) reads them. Where a source has any, all
+    /// of its paths are there.
+    pub fn text(&self, tables: &ForwardingTables) -> String {
+        let mut text = String::new();
+        let to_nodes = tables.destinations().iter().filter_map(|destination| match destination.target {
+            Target::Node(node) => Some((destination.address?, node)),
+            Target::Router(_) => None,
+        });
+        let mut to_nodes: Vec<(u16, NodeId)> = to_nodes.collect();
+        to_nodes.sort_unstable();
+        for node in self.fabric.node_ids() {
+            let Some(guid) = self.fabric.node_guid(node) else { continue };
+            let levels = to_nodes.iter().map(|&(address, to)| (address, to, self.level(node, address).unwrap_or(0)));
+            if self.levels.contains_key(&node) {
+                for (address, _, level) in levels.filter(|&(_, to, _)| to != node) {
+                    let _ = writeln!(text, "{guid:#018x} {address} {level}");
+                }
+            }
+        }
+        let mut groups: Vec<(&(NodeId, u16), &u8)> = self.of_groups.iter().filter(|&(_, &level)| level > 0).collect();
+        groups.sort_unstable();
+        for (&(node, mlid), level) in groups {
+            if let Some(guid) = self.fabric.node_guid(node) {
+                let _ = writeln!(text, "{guid:#018x} {mlid} {level}");
+            }
+        }
+        text
+    }
+
+    /// The service levels of paths as a policy that `OpenSM` takes with `-Q -Y FILE`: for each level but 0, which ports have it to which. Nothing if
+    /// all have level 0.
+    pub fn policy(&self, tables: &ForwardingTables) -> String {
+        // Ports whose paths have the same levels share rules.
+        let mut alike: BTreeMap<BTreeMap<u8, Vec<u64>>, Vec<u64>> = BTreeMap::new();
+        for node in self.fabric.node_ids() {
+            let Some(guid) = self.fabric.node_guid(node) else { continue };
+            let mut by_level: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+            for destination in tables.destinations() {
+                let (Target::Node(to), Some(address)) = (destination.target, destination.address) else { continue };
+                let level = self.level(node, address).unwrap_or(0);
+                if let Some(to) = self.fabric.node_guid(to).filter(|_| level > 0 && to != node) {
+                    by_level.entry(level).or_default().push(to);
+                }
+            }
+            if !by_level.is_empty() {
+                alike.entry(by_level).or_default().push(guid);
+            }
+        }
+        let (mut ports, mut rules, mut levels) = (String::new(), String::new(), vec![0]);
+        let mut group = |name: &str, guids: &[u64]| {
+            let guids: Vec<String> = guids.iter().map(|guid| format!("{guid:#018x}")).collect();
+            let guids = guids.join(", ");
+            let _ = writeln!(ports, "    port-group
+        name: {name}
+        port-guid: {guids}
+    end-port-group");
+        };
+        for (number, (by_level, sources)) in alike.iter().enumerate() {
+            group(&format!("from{number}"), sources);
+            for (level, to) in by_level {
+                group(&format!("to{number}_{level}"), to);
+                let _ = writeln!(
+                    rules,
+                    "    qos-match-rule
+        source: from{number}
+        destination: to{number}_{level}
+                             qos-level-name: level{level}
+    end-qos-match-rule"
+                );
+                levels.push(*level);
+            }
+        }
+        if rules.is_empty() {
+            return rules;
+        }
+        levels.sort_unstable();
+        levels.dedup();
+        let named = |&level: &u8| match level {
+            0 => "DEFAULT".to_owned(),
+            _ => format!("level{level}"),
+        };
+        let levels: Vec<String> = levels
+            .iter()
+            .map(|level| format!("    qos-level
+        name: {}
+        sl: {level}
+    end-qos-level
+", named(level)))
+            .collect();
+        format!(
+            "port-groups
+{ports}end-port-groups
+qos-levels
+{}end-qos-levels
+qos-match-rules
+{rules}end-qos-match-rules
+",
+            levels.concat()
+        )
     }
 
     /// The number of switches of which nothing is said, so that each level is a lane of its own there.
@@ -437,8 +622,6 @@ pub fn read_maps(lanes: VirtualLanes, path: &str) -> Result<VirtualLanes, Tables
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write;
-
     use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
 
     use super::*;

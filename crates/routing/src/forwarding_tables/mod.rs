@@ -13,6 +13,7 @@ mod analysis;
 mod choice;
 mod hop_matrix;
 mod lanes;
+mod layers;
 mod multicast;
 mod opensm;
 mod repair;

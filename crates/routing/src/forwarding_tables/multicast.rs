@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use fixedbitset::FixedBitSet;
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric, parse_node};
 
 use super::hop_matrix::{Branch, HopMatrix};
@@ -207,16 +208,20 @@ impl<'a> Packets<'a> {
 
     /// Calls `visit` for all pairs of channels that members' packets take one after the other: O(their channels x degree).
     fn follow(self, mut visit: impl FnMut(ChannelId, ChannelId)) {
+        let channels = self.network.channels() * self.count() as usize;
+        let senders = self.senders();
+        let highest = senders.iter().map(|sender| usize::from(sender.level)).max().unwrap_or(0);
         // By level and channel.
-        let mut seen: HashSet<(u8, ChannelId)> = HashSet::new();
+        let mut seen = FixedBitSet::with_capacity(channels * (highest + 1));
+        let mut is_new = |level: u8, channel: ChannelId| !seen.put(usize::from(level) * channels + channel.index());
         let mut work: Vec<ChannelId> = Vec::new();
-        for sender in self.senders() {
+        for sender in senders {
             let level = sender.level;
-            work.extend(self.onward(sender.arrival(), level).filter(|&channel| seen.insert((level, channel))));
+            work.extend(self.onward(sender.arrival(), level).filter(|&channel| is_new(level, channel)));
             while let Some(held) = work.pop() {
                 for next in self.onward(self.arrival(held), level) {
                     visit(held, next);
-                    if seen.insert((level, next)) {
+                    if is_new(level, next) {
                         work.push(next);
                     }
                 }
@@ -245,7 +250,77 @@ impl<'a> Packets<'a> {
         Some(tree)
     }
 
+    /// The switches of the group by tree that they are in, if all links of its tables are in both switches' tables and close no circle: a packet then
+    /// reaches all of its sender's tree, each place once. `None` otherwise, and where there are lanes, which may drop some.
+    fn trees(self) -> Option<HashMap<RouterId, usize>> {
+        if self.lanes.is_some() {
+            return None;
+        }
+        let mut trees: HashMap<RouterId, usize> = HashMap::with_capacity(self.group.masks.len());
+        let mut work: Vec<(RouterId, Option<ChannelId>)> = Vec::new();
+        for (number, &start) in self.group.masks.keys().enumerate() {
+            if trees.contains_key(&start) {
+                continue;
+            }
+            trees.insert(start, number);
+            work.push((start, None));
+            while let Some((at, back)) = work.pop() {
+                let channels = &self.group.mask(at)?.channels;
+                if back.is_some_and(|back| !channels.contains(&back)) {
+                    return None;
+                }
+                for &channel in channels.iter().filter(|&&channel| Some(channel) != back) {
+                    let next = self.network.to(channel);
+                    if trees.insert(next, number).is_some() {
+                        return None;
+                    }
+                    work.push((next, Some(self.network.reverse(channel))));
+                }
+            }
+        }
+        Some(trees)
+    }
+
+    /// The report on a group whose switches are in these trees: O(switches + members).
+    fn report_on_trees(self, trees: &HashMap<RouterId, usize>) -> GroupReport {
+        let members = self.group.members();
+        let of = |node: NodeId| trees.get(&self.network.entry_of(node)).copied();
+        let reached: Vec<(NodeId, Option<usize>)> =
+            self.group.delivered().into_iter().map(|node| (node, of(node))).collect();
+        let senders: HashSet<Option<usize>> = members.iter().map(|&member| of(member)).collect();
+        // By tree, how many members it delivers to.
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for (node, tree) in &reached {
+            if let (Some(tree), Ok(_)) = (tree, members.binary_search(node)) {
+                *counts.entry(*tree).or_default() += 1;
+            }
+        }
+        let count = |tree: Option<usize>| tree.and_then(|tree| counts.get(&tree).copied()).unwrap_or(0);
+        let furthest = members.iter().map(|&member| of(member)).rev().max_by_key(|&tree| count(tree)).flatten();
+        let is_reached = |node: NodeId| {
+            let place = reached.binary_search_by_key(&node, |&(node, _)| node);
+            furthest.is_some() && place.is_ok_and(|place| reached[place].1 == furthest)
+        };
+        let alone = members.len() == 1;
+        let missing: Vec<NodeId> = members.iter().copied().filter(|&node| !alone && !is_reached(node)).collect();
+        let strangers = reached.iter().filter(|(node, tree)| senders.contains(tree) && members.binary_search(node).is_err());
+        let strangers = strangers.map(|&(node, _)| node).collect();
+        let dead = self.group.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
+        let mut nowhere: Vec<(RouterId, u32)> = dead.collect();
+        nowhere.sort_unstable();
+        let (doubled, circle, connected) = (Vec::new(), None, missing.is_empty());
+        GroupReport { mlid: self.group.mlid, members, connected, missing, doubled, strangers, circle, nowhere }
+    }
+
     fn report(self) -> GroupReport {
+        match self.trees() {
+            Some(trees) => self.report_on_trees(&trees),
+            None => self.report_by_packets(),
+        }
+    }
+
+    /// The report by following the packets of each sender.
+    fn report_by_packets(self) -> GroupReport {
         let members = self.group.members();
         let is_member: HashSet<NodeId> = members.iter().copied().collect();
         let mut report = GroupReport {
@@ -801,6 +876,54 @@ mod tests {
             write!(text, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" ")).unwrap();
         }
         text
+    }
+
+    /// Groups of random masks over small networks, most of which are no trees: where the short way to a report is taken, it is what following packets gives.
+    #[test]
+    fn reports_on_trees_are_those_of_their_packets() {
+        let mut state = 11;
+        let mut draw = |limit: usize| {
+            state += 1;
+            (wormcast_network::split_mix::mix(state) % limit as u64) as usize
+        };
+        let (mut trees, mut missing, mut strangers) = (0, 0, 0);
+        for _ in 0..4000 {
+            let mut builder = wormcast_network::NetworkBuilder::new("random".to_owned());
+            let routers = 2 + draw(4);
+            builder.at_least(routers).unwrap();
+            for v in 1..routers {
+                builder.link(RouterId::new(draw(v) as u32), RouterId::new(v as u32)).unwrap();
+            }
+            for _ in 0..2 + draw(5) {
+                let details = wormcast_network::NodeDetails::default();
+                builder.node(RouterId::new(draw(routers) as u32), details).unwrap();
+            }
+            let network = builder.build().unwrap();
+            let mut masks: HashMap<RouterId, Mask> = HashMap::new();
+            for channel in network.channel_ids().filter(|&channel| channel < network.reverse(channel)) {
+                for end in [channel, network.reverse(channel)] {
+                    // Now and then in one direction only.
+                    if draw(12) > 0 {
+                        masks.entry(network.from(end)).or_default().channels.push(end);
+                    }
+                }
+            }
+            for node in network.node_ids().filter(|_| draw(4) > 0) {
+                masks.entry(network.router_of(node)).or_default().nodes.push(node);
+            }
+            let members: Vec<NodeId> = network.node_ids().filter(|_| draw(4) > 0).collect();
+            let members = Some(members).filter(|members| draw(3) > 0 && !members.is_empty());
+            let group = MulticastGroup { mlid: 0xc001, masks, members };
+            let packets = Packets { network: &network, group: &group, lanes: None };
+            let report = packets.report_by_packets();
+            if packets.trees().is_some() {
+                trees += 1;
+                missing += usize::from(!report.missing.is_empty());
+                strangers += usize::from(!report.strangers.is_empty());
+            }
+            assert_eq!(packets.report(), report);
+        }
+        assert!(trees > 500 && missing > 100 && strangers > 100, "{trees} trees, {missing}, {strangers}");
     }
 
     fn deadlock(tables: &ForwardingTables, groups: &MulticastTables, branching: GroupBranching) -> bool {

@@ -10,7 +10,10 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::choice::{NoTables, choose_tables};
 use super::hop_matrix::HopMatrix;
+use super::lanes::{Arrival, VirtualLanes};
+use super::layers::{self, Spread};
 use super::multicast::MulticastTables;
+use super::opensm::NetworkLfts;
 use super::waits::UnicastWaits;
 use super::{Destination, ForwardingTables, Output, TablesError, Target, analyse_tables};
 use crate::registry::{RoutingError, RoutingOptions};
@@ -27,6 +30,8 @@ pub enum Changed {
     Trees,
     /// The lane of groups, which is then one of their own.
     Lanes,
+    /// The lanes of unicasts, which keep their routes, and perhaps the trees or the lane of groups.
+    UnicastLanes,
     /// Routes of unicasts, and the trees of groups.
     Unicasts,
 }
@@ -38,6 +43,7 @@ impl Changed {
             Self::Nothing => "nothing",
             Self::Trees => "trees",
             Self::Lanes => "lanes",
+            Self::UnicastLanes => "unicast-lanes",
             Self::Unicasts => "unicasts",
         }
     }
@@ -71,8 +77,14 @@ pub struct Repair {
     pub multicasts: MulticastTables,
     /// The matrix by which `OpenSM` builds these trees, if they were changed.
     pub matrix: Option<HopMatrix>,
-    /// The lane and service level of the groups: 0, that of the unicasts, or 1.
+    /// The service level of the groups, which is their lane where switches have no tables that say otherwise; the highest, if they have several.
     pub lane_of_groups: u32,
+    /// The service levels and lanes of all packets, if they had any before or unicasts got some; else only groups may have another than level 0.
+    pub lanes: Option<VirtualLanes>,
+    /// How the search for lanes for the unicasts as they are routed ended.
+    pub spread: TreeSearch,
+    /// How many pairs of a node and an address have another service level than before.
+    pub moved: u64,
     /// The root of up*/down* whose turns unicasts take, if they had to be changed.
     pub root: Option<RouterId>,
 }
@@ -134,24 +146,34 @@ const LINKS: usize = 256;
 ///    one tree, because the one matrix from which `OpenSM` builds trees holds for all groups. Shortest trees of every root are tried, the one kept whose
 ///    groups have the fewest links; then trees that grow by any link that closes no cycle; then, as long as it takes no more than 20,000 checks, all
 ///    trees there are.
-/// 3. With two lanes or more, groups get one of their own, and keep their trees there if these close no cycle with each other; else all are parts
-///    of one shortest tree, which cannot.
-/// 4. Unicasts are held to the turns of an up*/down*, by the root that leaves the most entries as they are: only entries by which a message takes another
-///    turn are changed. Groups get the tree of that root.
+/// 3. Groups get another service level: one on which their trees close no cycle, which is always so on a lane of their own if they close none with each
+///    other; else one on which parts of another tree close none.
+/// 4. Unicasts keep their routes and get other service levels, and groups their trees, or parts of a shortest one. Levels have to be lanes, which is so where
+///    switches have no tables that say otherwise. Routes that close a cycle, the fewest that can be found, are put on other lanes; in small networks all
+///    ways are tried before that is given up.
+/// 5. Unicasts are held to the turns of an up*/down*, by the root that leaves the most entries as they are: only entries by which a message takes another
+///    turn are changed. Groups get the tree of that root. There is no cycle then, whatever the lanes.
+///
+/// `given` are the service levels and lanes that packets have; without, all are on one. If they have more lanes than there may be, only the last two steps are
+/// tried. Without given lanes, or on one, steps 3 and 4 need two lanes.
 ///
 /// Packets are stored whole in switches and each copy goes on by itself; `ibdmchk -M`, which takes turns for possible that no packet takes, finds no loop
 /// on a single lane either.
 ///
 /// # Errors
 /// If messages do not arrive, or members are not connected at all.
-pub fn repair(tables: &ForwardingTables, multicasts: &MulticastTables, lanes: u32) -> Result<Repair, NoRepair> {
+pub fn repair(
+    tables: &ForwardingTables,
+    multicasts: &MulticastTables,
+    given: Option<&VirtualLanes>,
+    lanes: u32,
+) -> Result<Repair, NoRepair> {
     let network = tables.network();
     let undelivered = analyse_tables(tables).undelivered_pairs;
     if undelivered > 0 {
         return Err(NoRepair::Undelivered(undelivered));
     }
     let terminals = Terminals::new(network, multicasts)?;
-    let unicasts = UnicastWaits::by_channel(tables);
     let kept = |changed, search| Repair {
         changed,
         search,
@@ -160,16 +182,31 @@ pub fn repair(tables: &ForwardingTables, multicasts: &MulticastTables, lanes: u3
         multicasts: multicasts.clone(),
         matrix: None,
         lane_of_groups: 0,
+        lanes: None,
+        spread: TreeSearch::NotNeeded,
+        moved: 0,
         root: None,
     };
     let own_turns: Vec<_> = (0..multicasts.groups().len()).flat_map(|group| multicasts.turns(group)).collect();
     let reaches_all = multicasts.reports(None).iter().all(|group| group.connected && group.circle.is_none());
     let mut search = TreeSearch::NotNeeded;
-    if let Some(numbering) = unicasts.numbering() {
+    let given_lanes = given.filter(|given| given.count() <= lanes);
+    if let Some(given) = given_lanes {
+        let on_lanes = OnLanes { tables, multicasts, terminals: &terminals, given: given.clone().with_lanes(lanes), lanes };
+        let (found, ended) = on_lanes.without_unicasts(reaches_all)?;
+        search = ended;
+        if let Some((changed, multicasts, matrix, all)) = found {
+            let lane_of_groups = highest(&all, &multicasts);
+            let repair = kept(changed, search);
+            return Ok(Repair { multicasts, matrix, lane_of_groups, lanes: Some(all), ..repair });
+        }
+    }
+    let alone = given.is_none().then(|| UnicastWaits::by_channel(tables));
+    if let Some((unicasts, numbering)) = alone.and_then(|alone| alone.numbering().map(|numbering| (alone, numbering))) {
         if reaches_all && !unicasts.closes_with(&numbering, &own_turns) {
             return Ok(kept(Changed::Nothing, search));
         }
-        let found = Search::new(network, &unicasts, &numbering, &terminals).run();
+        let found = Search::new(network, &unicasts, &numbering, &terminals, None).run();
         search = found.1;
         if let Some(tree) = found.0 {
             let matrix = HopMatrix::of_trees(network, &tree)?;
@@ -188,11 +225,141 @@ pub fn repair(tables: &ForwardingTables, multicasts: &MulticastTables, lanes: u3
             return Ok(Repair { multicasts, matrix: Some(matrix), ..repair });
         }
     }
+    let mut spread = TreeSearch::NotNeeded;
+    if lanes > 1 && given.is_none_or(|given| given.are_levels(lanes)) {
+        let tables = with_addresses(tables)?;
+        let given = given.cloned().map_or_else(|| VirtualLanes::new(network), Ok)?;
+        let on_lanes = OnLanes { tables: &tables, multicasts, terminals: &terminals, given, lanes };
+        let (found, ended) = on_lanes.with_unicasts(reaches_all)?;
+        spread = ended;
+        if let Some((multicasts, matrix, all, moved)) = found {
+            let lane_of_groups = highest(&all, &multicasts);
+            let repair = kept(Changed::UnicastLanes, search);
+            return Ok(Repair { tables, multicasts, matrix, lane_of_groups, lanes: Some(all), spread, moved, ..repair });
+        }
+    }
     let (root, tables, changed_entries) = held_to_up_down(tables)?;
     let matrix = HopMatrix::of_trees(network, &shortest_tree(network, root))?;
     let multicasts = multicasts.clone().with_trees(&matrix);
     let (matrix, root) = (Some(matrix), Some(root));
-    Ok(Repair { tables, changed_entries, multicasts, matrix, root, ..kept(Changed::Unicasts, search) })
+    Ok(Repair { tables, changed_entries, multicasts, matrix, root, spread, ..kept(Changed::Unicasts, search) })
+}
+
+/// The highest service level of groups.
+fn highest(lanes: &VirtualLanes, multicasts: &MulticastTables) -> u32 {
+    lanes.levels_of_groups(multicasts.groups()).last().copied().map_or(0, u32::from)
+}
+
+/// Tables whose destinations all have addresses: those that `OpenSM` would give them, if they have none.
+fn with_addresses(tables: &ForwardingTables) -> Result<ForwardingTables, TablesError> {
+    let addresses = NetworkLfts::new(tables)?;
+    let mut with = tables.clone();
+    for destination in &mut with.destinations {
+        destination.address = destination.address.or_else(|| addresses.address_of(destination.target));
+    }
+    Ok(with)
+}
+
+/// Trees by their matrix and the lanes of all packets: what changes if unicasts keep theirs.
+type Kept = (Changed, MulticastTables, Option<HopMatrix>, VirtualLanes);
+/// The same if unicasts get others, and of how many pairs they do.
+type Moved = (MulticastTables, Option<HopMatrix>, VirtualLanes, u64);
+
+/// A repair by lanes, which leaves the routes of unicasts as they are.
+struct OnLanes<'a> {
+    tables: &'a ForwardingTables,
+    multicasts: &'a MulticastTables,
+    terminals: &'a Terminals,
+    /// The lanes that packets have.
+    given: VirtualLanes,
+    /// How many there may be.
+    lanes: u32,
+}
+
+impl OnLanes<'_> {
+    fn trees(&self, tree: &FixedBitSet) -> Result<(MulticastTables, Option<HopMatrix>), NoRepair> {
+        let matrix = HopMatrix::of_trees(self.tables.network(), tree)?;
+        Ok((self.multicasts.clone().with_trees(&matrix), Some(matrix)))
+    }
+
+    /// Nothing, other trees, or other lanes of groups.
+    fn without_unicasts(&self, reaches_all: bool) -> Result<(Option<Kept>, TreeSearch), NoRepair> {
+        let network = self.tables.network();
+        let groups = self.multicasts.groups();
+        let unicasts = UnicastWaits::in_lanes(self.tables, &self.given);
+        let Some(numbering) = unicasts.numbering() else { return Ok((None, TreeSearch::NotNeeded)) };
+        let is_safe = |lanes: &VirtualLanes| {
+            let hops = (0..groups.len()).flat_map(|group| self.multicasts.hops(group, Some(lanes)));
+            let arrive = reaches_all && self.multicasts.reports(Some(lanes)).iter().all(|group| group.connected);
+            arrive && !unicasts.closes_with(&numbering, &hops.collect::<Vec<_>>())
+        };
+        if is_safe(&self.given) {
+            let nothing = (Changed::Nothing, self.multicasts.clone(), None, self.given.clone());
+            return Ok((Some(nothing), TreeSearch::NotNeeded));
+        }
+        let present = self.given.levels_of_groups(groups);
+        let search = |levels: &[u8]| {
+            let lanes = Some((&self.given, levels));
+            Search::new(network, &unicasts, &numbering, self.terminals, lanes).run()
+        };
+        let (tree, ended) = search(&present);
+        if let Some(tree) = tree {
+            let (multicasts, matrix) = self.trees(&tree)?;
+            return Ok((Some((Changed::Trees, multicasts, matrix, self.given.clone())), ended));
+        }
+        // Another level for all groups: with their trees, or else with others.
+        let levels: Vec<u8> = self.given.levels_on(self.lanes).into_iter().filter(|&level| present != [level]).collect();
+        for &level in &levels {
+            let lanes = self.given.clone().with_groups_on(groups, level);
+            if is_safe(&lanes) {
+                return Ok((Some((Changed::Lanes, self.multicasts.clone(), None, lanes)), ended));
+            }
+        }
+        for &level in &levels {
+            if let (Some(tree), _) = search(&[level]) {
+                let (multicasts, matrix) = self.trees(&tree)?;
+                let lanes = self.given.clone().with_groups_on(groups, level);
+                return Ok((Some((Changed::Lanes, multicasts, matrix, lanes)), ended));
+            }
+        }
+        Ok((None, ended))
+    }
+
+    /// Other lanes for unicasts, beside groups on the level that they have, or on the last lane by themselves. Each level is a lane.
+    fn with_unicasts(&self, reaches_all: bool) -> Result<(Option<Moved>, TreeSearch), NoRepair> {
+        let network = self.tables.network();
+        let groups = self.multicasts.groups();
+        let level = self.given.levels_of_groups(groups).last().copied().unwrap_or(0);
+        let level = if u32::from(level) < self.lanes { level } else { 0 };
+        let own: Vec<_> = (0..groups.len()).flat_map(|group| self.multicasts.turns(group)).collect();
+        let alone = UnicastWaits::none(network);
+        let own_are_safe = alone.numbering().is_some_and(|numbering| !alone.closes_with(&numbering, &own));
+        let shortest = shortest_tree(network, RouterId::new(0));
+        let turns = turns_of(network, &shortest);
+        let spread = |lanes, fixed| layers::spread(self.tables, &self.given, lanes, fixed);
+        let keeps = reaches_all && own_are_safe;
+        let found = |lanes: VirtualLanes, level, moved, keeps: bool| {
+            let (multicasts, matrix) = if keeps { (self.multicasts.clone(), None) } else { self.trees(&shortest)? };
+            let lanes = lanes.with_groups_on(groups, level);
+            Ok((Some((multicasts, matrix, lanes, moved)), TreeSearch::Found))
+        };
+        if keeps && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &own[..]))) {
+            return found(lanes, level, moved, true);
+        }
+        if !groups.is_empty() && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &turns[..]))) {
+            return found(lanes, level, moved, false);
+        }
+        let last = (self.lanes - 1) as u8;
+        if let Spread::Found(lanes, moved) = spread(self.lanes - 1, None) {
+            return found(lanes, last, moved, keeps);
+        }
+        // Without groups there is none, so with them there is none.
+        match spread(self.lanes, None) {
+            Spread::Proven => Ok((None, TreeSearch::Proven)),
+            Spread::Found(lanes, moved) if groups.is_empty() => found(lanes, 0, moved, true),
+            Spread::Found(..) | Spread::GivenUp => Ok((None, TreeSearch::GivenUp)),
+        }
+    }
 }
 
 /// The matrix by which `OpenSM` builds trees for groups that close no cycle with the unicasts as they are: step 2 of a [`repair`].
@@ -204,7 +371,7 @@ pub fn permitted_trees(tables: &ForwardingTables, multicasts: &MulticastTables) 
     let terminals = Terminals::new(network, multicasts)?;
     let unicasts = UnicastWaits::by_channel(tables);
     let numbering = unicasts.numbering().ok_or(NoRepair::NoTrees(TreeSearch::NotNeeded))?;
-    let (tree, search) = Search::new(network, &unicasts, &numbering, &terminals).run();
+    let (tree, search) = Search::new(network, &unicasts, &numbering, &terminals, None).run();
     Ok(HopMatrix::of_trees(network, &tree.ok_or(NoRepair::NoTrees(search))?)?)
 }
 
@@ -212,6 +379,13 @@ impl Repair {
     /// The proof that there can be no deadlock: a number for each channel and lane that rises along every step of a packet, and along every turn between
     /// two ports of a group.
     pub fn numbering(&self) -> Vec<(ChannelId, u32, u32)> {
+        if let Some(lanes) = &self.lanes {
+            let groups = (0..self.multicasts.groups().len()).flat_map(|group| self.multicasts.hops(group, Some(lanes)));
+            let waits = UnicastWaits::in_lanes(&self.tables, lanes).with(groups);
+            let numbered = (0u32..).zip(waits.numbering().into_iter().flatten());
+            let count = lanes.count();
+            return numbered.map(|(vertex, number)| (ChannelId::new(vertex / count), vertex % count, number)).collect();
+        }
         let unicasts = UnicastWaits::by_channel(&self.tables);
         let groups = (0..self.multicasts.groups().len()).flat_map(|group| self.multicasts.turns(group));
         let on_lanes = match self.lane_of_groups {
@@ -227,6 +401,9 @@ impl Repair {
 
     /// The service levels of groups that have a lane of their own, as [`VirtualLanes::with_levels`](super::VirtualLanes::with_levels) reads them; else nothing.
     pub fn levels(&self) -> String {
+        if let Some(lanes) = &self.lanes {
+            return lanes.text(&self.tables);
+        }
         let mut text = String::new();
         let network = self.tables.network();
         for group in self.multicasts.groups().iter().filter(|_| self.lane_of_groups > 0) {
@@ -357,6 +534,39 @@ fn turns_of(network: &Network, tree: &FixedBitSet) -> Vec<(ChannelId, ChannelId)
     turns
 }
 
+/// All turns between the links of a tree on the lanes that packets of these levels can be on, whoever sends them; `None` if some are dropped.
+fn turns_in_lanes(
+    network: &Network,
+    tree: &FixedBitSet,
+    lanes: &VirtualLanes,
+    levels: &[u8],
+) -> Option<Vec<(ChannelId, ChannelId)>> {
+    let links = |router: RouterId| network.outputs(router).filter(|channel| tree.contains(channel.index()));
+    let on = |channel: ChannelId, lane: u32| ChannelId::new(channel.raw() * lanes.count() + lane);
+    let mut turns = Vec::new();
+    for router in network.router_ids() {
+        for (back, next) in links(router).flat_map(|back| links(router).map(move |next| (back, next))) {
+            if back == next {
+                continue;
+            }
+            let arriving = network.reverse(back);
+            let before = network.from(arriving);
+            let others = links(before).filter(|&other| other != arriving);
+            let others = others.map(|other| Arrival::Channel(network.reverse(other)));
+            for at in others.chain(network.nodes_of(before).map(Arrival::Node)) {
+                for &level in levels {
+                    let held = lanes.lane(at, arriving, level)?;
+                    let then = lanes.lane(Arrival::Channel(arriving), next, level)?;
+                    turns.push((on(arriving, held), on(next, then)));
+                }
+            }
+        }
+    }
+    turns.sort_unstable();
+    turns.dedup();
+    Some(turns)
+}
+
 /// Takes or leaves both channels of a link.
 fn set_link(network: &Network, tree: &mut FixedBitSet, channel: ChannelId, is_taken: bool) {
     tree.set(channel.index(), is_taken);
@@ -377,17 +587,32 @@ struct Search<'a> {
     unicasts: &'a UnicastWaits,
     numbering: &'a [u32],
     terminals: &'a Terminals,
+    /// Virtual lanes and the service levels of groups; without, all is on one lane.
+    lanes: Option<(&'a VirtualLanes, &'a [u8])>,
     checks: usize,
 }
 
 impl<'a> Search<'a> {
-    fn new(network: &'a Network, unicasts: &'a UnicastWaits, numbering: &'a [u32], terminals: &'a Terminals) -> Self {
-        Self { network, unicasts, numbering, terminals, checks: 0 }
+    fn new(
+        network: &'a Network,
+        unicasts: &'a UnicastWaits,
+        numbering: &'a [u32],
+        terminals: &'a Terminals,
+        lanes: Option<(&'a VirtualLanes, &'a [u8])>,
+    ) -> Self {
+        Self { network, unicasts, numbering, terminals, lanes, checks: 0 }
     }
 
-    fn is_safe(&mut self, turns: &[(ChannelId, ChannelId)]) -> bool {
+    fn is_safe(&mut self, tree: &FixedBitSet) -> bool {
         self.checks += 1;
-        !self.unicasts.closes_with(self.numbering, turns)
+        let turns = match self.lanes {
+            None => turns_of(self.network, tree),
+            Some((lanes, levels)) => match turns_in_lanes(self.network, tree, lanes, levels) {
+                Some(turns) => turns,
+                None => return false,
+            },
+        };
+        !self.unicasts.closes_with(self.numbering, &turns)
     }
 
     fn run(mut self) -> (Option<FixedBitSet>, TreeSearch) {
@@ -396,7 +621,7 @@ impl<'a> Search<'a> {
         for root in self.network.router_ids().take(roots) {
             step("looking for trees", "roots", root.index(), roots);
             let tree = shortest_tree(self.network, root);
-            if self.is_safe(&turns_of(self.network, &tree)) {
+            if self.is_safe(&tree) {
                 let links = self.terminals.links(self.network, &tree);
                 if best.as_ref().is_none_or(|&(fewest, _)| links < fewest) {
                     best = Some((links, tree));
@@ -441,7 +666,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 set_link(network, &mut tree, channel, true);
-                if self.is_safe(&turns_of(network, &tree)) {
+                if self.is_safe(&tree) {
                     joined.insert(network.to(channel).index());
                     open.push_back(network.to(channel));
                 } else {
@@ -466,7 +691,7 @@ impl<'a> Search<'a> {
         let [a, b] = [network.from(link), network.to(link)].map(|end| component[end.index()]);
         if a != b {
             set_link(network, taken, link, true);
-            if self.is_safe(&turns_of(network, taken)) {
+            if self.is_safe(taken) {
                 let found = self.all(rest, taken);
                 if found != Trial::None {
                     return found;
@@ -715,11 +940,11 @@ mod tests {
         assert_eq!(trees, 2 * 4 + 2 + 4, "of a triangle and a ring of five that share a link");
 
         let groups = everyone(&tables);
-        let on_one = repair(&tables, &groups, 1).unwrap();
+        let on_one = repair(&tables, &groups, None, 1).unwrap();
         assert_eq!((on_one.changed, on_one.search), (Changed::Unicasts, TreeSearch::Proven));
         assert!(on_one.changed_entries > 0 && !can_deadlock(&on_one.tables, &on_one.multicasts));
         check(&on_one);
-        let on_two = repair(&tables, &groups, 2).unwrap();
+        let on_two = repair(&tables, &groups, None, 2).unwrap();
         assert_eq!((on_two.changed, on_two.lane_of_groups, on_two.changed_entries), (Changed::Lanes, 1, 0));
         assert_eq!(on_two.levels(), "", "nodes have no identifiers here");
         check(&on_two);
@@ -740,7 +965,7 @@ mod tests {
                 set_link(&ring, &mut tree, channel, true);
             }
             let groups = everyone(&tables).with_trees(&HopMatrix::of_trees(&ring, &tree).unwrap());
-            let repaired = repair(&tables, &groups, 4).unwrap();
+            let repaired = repair(&tables, &groups, None, 4).unwrap();
             check(&repaired);
             assert_eq!(can_deadlock(&tables, &groups), repaired.changed != Changed::Nothing);
             assert!(!can_deadlock(&repaired.tables, &repaired.multicasts));
@@ -783,7 +1008,7 @@ mod tests {
                 }
             }
             let tables = tables(&network, &next);
-            let repaired = repair(&tables, &everyone(&tables), 1).unwrap();
+            let repaired = repair(&tables, &everyone(&tables), None, 1).unwrap();
             check(&repaired);
             assert!(!can_deadlock(&repaired.tables, &repaired.multicasts));
             assert_eq!(analyse_tables(&repaired.tables).undelivered_pairs, 0);
@@ -807,7 +1032,7 @@ mod tests {
         // Nobody is joined to those on the other side.
         let next = [vec![0, 1, 3, 3], vec![0, 1, 3, 3], vec![0, 0, 2, 3], vec![0, 0, 2, 3]];
         let tables = tables(&network, &next);
-        assert_eq!(repair(&tables, &MulticastTables::empty(&network), 1).unwrap_err(), NoRepair::Undelivered(8));
+        assert_eq!(repair(&tables, &MulticastTables::empty(&network), None, 1).unwrap_err(), NoRepair::Undelivered(8));
         let groups = MulticastTables::empty(&network).with_members(&tables, "groups", "0xc001: 0;2").unwrap();
         assert_eq!(permitted_trees(&tables, &groups).unwrap_err(), NoRepair::Disconnected(0xc001));
     }

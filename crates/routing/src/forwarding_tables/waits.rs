@@ -1,7 +1,6 @@
 //! What unicasts by tables hold while they wait, channel by channel or lane by lane.
 
-use std::collections::HashMap;
-
+use fixedbitset::FixedBitSet;
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId};
 
@@ -162,36 +161,33 @@ impl UnicastWaits {
         if falling.peek().is_none() {
             return false;
         }
-        let mut rows: HashMap<ChannelId, Vec<ChannelId>> = HashMap::new();
-        for &(held, next) in further {
-            rows.entry(held).or_default().push(next);
-        }
+        let mut rows: Vec<(ChannelId, ChannelId)> = further.to_vec();
+        rows.sort_unstable();
         // Each cycle has one that falls, so every cycle can be come by from where one of them leads.
-        let onward = |at: ChannelId| {
-            let own = rows.get(&at).map_or(&[][..], Vec::as_slice).iter().copied();
-            self.requested(at).chain(own).collect::<Vec<_>>()
+        let onward = |at: ChannelId, work: &mut Vec<ChannelId>| {
+            work.extend(self.requested(at));
+            let first = rows.partition_point(|&(held, _)| held < at);
+            work.extend(rows[first..].iter().take_while(|&&(held, _)| held == at).map(|&(_, next)| next));
         };
-        let mut is_open: HashMap<ChannelId, bool> = HashMap::new();
+        // Open while it is on the way that is followed.
+        let (mut is_open, mut is_done) =
+            (FixedBitSet::with_capacity(self.requested.len()), FixedBitSet::with_capacity(self.requested.len()));
+        let mut work: Vec<ChannelId> = Vec::new();
         for start in falling {
-            if is_open.contains_key(&start) {
-                continue;
-            }
-            is_open.insert(start, true);
-            let mut way = vec![(start, onward(start))];
-            while let Some((at, further)) = way.last_mut() {
-                match further.pop() {
-                    None => {
-                        is_open.insert(*at, false);
-                        way.pop();
+            work.push(start);
+            while let Some(&at) = work.last() {
+                if is_done.contains(at.index()) {
+                    work.pop();
+                } else if is_open.put(at.index()) {
+                    // All that it leads to is done.
+                    is_done.insert(at.index());
+                    work.pop();
+                } else {
+                    let first = work.len();
+                    onward(at, &mut work);
+                    if work[first..].iter().any(|next| is_open.contains(next.index()) && !is_done.contains(next.index())) {
+                        return true;
                     }
-                    Some(next) => match is_open.get(&next) {
-                        Some(true) => return true,
-                        Some(false) => {}
-                        None => {
-                            is_open.insert(next, true);
-                            way.push((next, onward(next)));
-                        }
-                    },
                 }
             }
         }

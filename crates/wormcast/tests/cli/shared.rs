@@ -100,3 +100,78 @@ fn public_tables_are_safe() {
         assert_eq!(analysis["tables"]["undelivered_pairs"], 0);
     }
 }
+
+/// Messages to groups of a fabric, by its tables, at two loads.
+const GROUPS: &str = r#"
+topology = "fabric.net"
+algorithm = "tables"
+routing = { tables = "lfts" }
+options.multicast_tables = "mcfdbs"
+options.groups = "groups"
+[traffic]
+length = 32
+multicast = { destinations = "group", fraction = 0.2 }
+arrivals = { process = "poisson", rate = 0.01 }
+[run]
+messages = 200
+[stop]
+replications = 2
+[sweep]
+"options.multicasts" = ["tables", "separate"]
+"#;
+
+/// Public fabrics with groups of every third host and of every fifth: trees, all three verdicts, a repair, and runs over their tables.
+#[test]
+fn public_fabrics_are_judged_repaired_and_swept_with_groups() {
+    let Some(data) = data() else { return };
+    for (network, tables) in [
+        ("X5.topofile", Some("X5_updn.lfts.dump")),
+        ("opensm/k6.net", Some("opensm/k6_updn.lfts.dump")),
+        ("opensm/mesh4x4.net", Some("opensm/mesh4x4_updn.lfts.dump")),
+        ("opensm/torus4x4.net", Some("opensm/torus4x4_updn.lfts.dump")),
+        ("opensm/petersen.net", Some("opensm/petersen_updn.lfts.dump")),
+        ("ibsim/ibsim_net", None),
+        ("ibsim/ibsim_net.1", None),
+        ("ibsim/ibsim_net.2sw2path", None),
+        ("ibsim/ibsim_net.2sw2path4hca", None),
+        ("ibsim/ibsim_net.2sw2path4hca2port", None),
+    ] {
+        let fabric = std::fs::read_to_string(data.join(network)).unwrap();
+        let folder = Folder::with(&[("fabric.net", &fabric), ("groups.toml", GROUPS)]);
+        match tables {
+            Some(tables) => folder.write("lfts", &std::fs::read(data.join(tables)).unwrap()),
+            None => {
+                let made = folder.run(&["routing", "--topology", "fabric.net", "--routing", "up-down", "--export", "lfts"]);
+                assert_eq!(made.code, 0, "{network}: {}", made.stderr);
+            }
+        }
+        // Hosts by their addresses, which all tables have.
+        let lfts = folder.read("lfts");
+        let is_host = |line: &&str| line.contains("Channel Adapter");
+        let mut hosts: Vec<&str> = lfts.lines().filter(is_host).map(|line| &line[..6]).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let members = |step: usize| hosts.iter().step_by(if hosts.len() > 9 { step } else { 1 }).copied().collect::<Vec<_>>();
+        let groups = format!("0xc001: {}\n0xc002: {}\n", members(3).join(";"), members(5).join(";"));
+        folder.write("groups", groups.as_bytes());
+        let unicasts = ["routing", "--topology", "fabric.net", "--tables", "lfts", "--format", "json"];
+        let ask = |more: &[&str]| {
+            let ran = folder.run(&[&unicasts[..], more].concat());
+            assert_eq!(ran.code, 0, "{network} {more:?}: {}", ran.stderr);
+            serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap()
+        };
+        ask(&["--multicast-trees", "opensm", "--groups", "groups", "--export-multicast", "mcfdbs"]);
+        let groups = ["--multicast-tables", "mcfdbs", "--groups", "groups"];
+        for branching in ["packets", "lockstep", "ibdmchk"] {
+            let judged = ask(&[&groups[..], &["--branching", branching]].concat());
+            assert_eq!(judged["branching"], branching, "{network}");
+            assert!(judged["groups"].as_array().unwrap().iter().all(|group| group["connected"] == true), "{network}");
+        }
+        let repaired = ask(&[&groups[..], &["--repair", "mended", "--lanes", "2"]].concat());
+        assert_eq!(repaired["repair"]["deadlock_free"], true, "{network}");
+        for command in [&["sweep", "groups.toml"][..], &["compare", "groups.toml"], &["report", "groups.toml"]] {
+            let ran = folder.run(command);
+            assert_eq!(ran.code, 0, "{network} {command:?}: {}", ran.stderr);
+        }
+    }
+}

@@ -50,19 +50,19 @@ pub(super) struct FabricArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "groups_of")]
     export_multicast: Option<String>,
     /// The service levels of paths beside `--tables`: lines such as `0x0000000000100000 12 3` (identifier of the source, decimal address, level), or what
-    /// `saquery -p` prints. Without it, every packet has level 0. With `--repair`, how many lanes there are, by default 1.
+    /// `saquery -p` prints. Without it, every packet has level 0. With `--repair`, how many lanes there may be, by default as many as there are; give both as
+    /// `--lanes FILE --lanes K`.
     #[arg(
         long, value_name = "FILE|K", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts"
     )]
-    lanes: Option<String>,
+    lanes: Vec<String>,
     /// The virtual lanes on which switches put each service level: `opensm-sl2vl.dump`. Without it, each level is a lane of its own.
     #[arg(
-        long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables",
-        conflicts_with_all = ["multicasts", "repair"]
+        long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts"
     )]
     sl2vl: Option<String>,
     /// Change as little as can be found, so that there can be no deadlock, and write what `OpenSM` loads to a folder: `lfts` (`-R file -U`), `lid-matrix` (`-M`),
-    /// and with them `opensm.mcfdbs`, `groups`, the proof `numbering.csv`, and `repair.json`.
+    /// `qos-policy.conf` (`-Q -Y`), and with them `opensm.mcfdbs`, `groups`, `lanes`, the proof `numbering.csv`, and `repair.json`.
     #[arg(
         long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "tables", conflicts_with = "multicasts"
     )]
@@ -70,7 +70,8 @@ pub(super) struct FabricArguments {
 }
 
 /// The files of a repair; not all are always written.
-const WRITTEN: [&str; 7] = ["lfts", "lid-matrix", "opensm.mcfdbs", "groups", "lanes", "numbering.csv", "repair.json"];
+const WRITTEN: [&str; 8] =
+    ["lfts", "lid-matrix", "opensm.mcfdbs", "groups", "lanes", "qos-policy.conf", "numbering.csv", "repair.json"];
 
 /// How trees of groups are built.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,13 +101,17 @@ pub(super) struct BeforeAfter<T> {
 pub(super) struct Repaired {
     pub(super) folder: String,
     pub(super) files: Vec<&'static str>,
-    /// `nothing`, `trees`, `lanes` or `unicasts`.
+    /// `nothing`, `trees`, `lanes`, `unicast-lanes` or `unicasts`.
     pub(super) changed: &'static str,
     /// Whether trees over turns that the unicasts permit were `found`, that there are none is `proven`, or the search was `given-up`.
     pub(super) search: &'static str,
+    /// The same of lanes for the unicasts, as they are routed.
+    pub(super) unicast_lanes: &'static str,
     pub(super) deadlock_free: bool,
     pub(super) lanes: u32,
     pub(super) lane_of_groups: u32,
+    /// Pairs of a node and an address that have another service level than before.
+    pub(super) moved_pairs: u64,
     /// The root of up*/down* that unicasts are held to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) root: Option<String>,
@@ -133,7 +138,7 @@ impl FabricArguments {
         let options = [
             ("--multicast-tables", self.multicast_tables.is_some()),
             ("--multicast-trees", self.multicast_trees.is_some()),
-            ("--lanes", self.lanes.is_some()),
+            ("--lanes", !self.lanes.is_empty()),
             ("--sl2vl", self.sl2vl.is_some()),
             ("--repair", self.repair.is_some()),
         ];
@@ -142,13 +147,12 @@ impl FabricArguments {
 
     /// The files that are read and written.
     pub(super) fn files(&self, files: Files) -> Files {
-        let levels = self.lanes.as_deref().filter(|_| self.repair.is_none());
         let files = files
             .writes("--export-multicast", self.export_multicast.as_deref())
             .reads("--multicast-tables", self.multicast_tables.as_deref())
             .reads("--lid-matrix", self.lid_matrix.as_deref())
             .reads("--groups", self.groups.as_deref())
-            .reads("--lanes", levels)
+            .reads("--lanes", self.levels())
             .reads("--sl2vl", self.sl2vl.as_deref());
         let repaired = self.repair.iter().flat_map(|folder| WRITTEN.map(|name| folder.join(name)));
         repaired.fold(files, |files, file| files.writes("--repair", Some(file)))
@@ -195,13 +199,24 @@ impl FabricArguments {
         Ok(matrix)
     }
 
+    /// The file of `--lanes`: with a repair, numbers are numbers of lanes.
+    fn levels(&self) -> Option<&str> {
+        let is_file = |text: &&String| self.repair.is_none() || text.parse::<u32>().is_err();
+        self.lanes.iter().find(is_file).map(String::as_str)
+    }
+
     /// The virtual lanes of `--lanes` and `--sl2vl`.
     fn read_lanes(&self, network: &Arc<Network>, tables: &ForwardingTables) -> Result<Option<VirtualLanes>, Failure> {
-        if self.lanes.is_none() && self.sl2vl.is_none() {
+        let numbers = self.lanes.iter().filter(|text| self.levels() != Some(text)).count();
+        if self.lanes.len() > 1 && (self.repair.is_none() || numbers != 1 || self.lanes.len() > 2) {
+            let expected = if self.repair.is_some() { "one file and one number" } else { "one file" };
+            return Err(Failure::BadInput(format!("`--lanes` is given {} times: expected {expected}", self.lanes.len())));
+        }
+        if self.levels().is_none() && self.sl2vl.is_none() {
             return Ok(None);
         }
         let mut lanes = VirtualLanes::new(network).map_err(Failure::bad_input)?;
-        if let Some(file) = &self.lanes {
+        if let Some(file) = self.levels() {
             if file.parse::<u32>().is_ok() && !Path::new(file).exists() {
                 return Err(Failure::BadInput(format!(
                     "`--lanes {file}`: a number of lanes is for `--repair`; expected a file of service levels"
@@ -215,9 +230,11 @@ impl FabricArguments {
         Ok(Some(lanes))
     }
 
-    /// How many lanes a repair may use.
-    fn lanes_of_repair(&self) -> Result<u32, Failure> {
-        let Some(text) = &self.lanes else { return Ok(1) };
+    /// How many lanes a repair may use: by default as many as there are.
+    fn lanes_of_repair(&self, given: Option<&VirtualLanes>) -> Result<u32, Failure> {
+        let Some(text) = self.lanes.iter().find(|text| self.levels() != Some(text)) else {
+            return Ok(given.map_or(1, VirtualLanes::count));
+        };
         text.parse().ok().filter(|lanes| (1..=15).contains(lanes)).ok_or_else(|| {
             Failure::BadInput(format!("`--lanes {text}`: with `--repair`, expected a number of lanes from 1 to 15"))
         })
@@ -238,10 +255,7 @@ pub(super) fn analyse(
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
     let multicasts = arguments.read_multicasts(network, tables)?;
-    let lanes = match arguments.repair {
-        Some(_) => None,
-        None => arguments.read_lanes(network, tables)?,
-    };
+    let lanes = arguments.read_lanes(network, tables)?;
     let branching = arguments.branching.unwrap_or(GroupBranching::Packets);
     let beside = multicasts.as_ref().map(|multicasts| (multicasts, branching));
     let fabric = Fabric { name, tables, multicasts: beside, lanes: lanes.as_ref() };
@@ -259,10 +273,10 @@ pub(super) fn analyse(
                 "`--repair` is for switches that store packets whole: leave `--branching lockstep` out".to_owned(),
             ));
         }
-        let lanes = arguments.lanes_of_repair()?;
+        let count = arguments.lanes_of_repair(lanes.as_ref())?;
         let multicasts = multicasts.unwrap_or_else(|| MulticastTables::empty(network));
-        let repair = repair(tables, &multicasts, lanes).map_err(Failure::bad_input)?;
-        printed.repair = Some(write_repair(folder, lanes, (tables, &multicasts), &repair, settings)?);
+        let repair = repair(tables, &multicasts, lanes.as_ref(), count).map_err(Failure::bad_input)?;
+        printed.repair = Some(write_repair(folder, count, (tables, &multicasts), &repair, settings)?);
     }
     Ok(printed)
 }
@@ -276,12 +290,15 @@ fn write_repair(
     settings: &Settings,
 ) -> Result<Repaired, Failure> {
     let network = multicasts.network();
-    let given = VirtualLanes::new(network).map_err(Failure::bad_input)?;
     let levels = repair.levels();
     // The folder's own verdict, by the same analysis as everybody's.
-    let laned = match repair.lane_of_groups {
-        0 => None,
-        _ => Some(given.with_levels(&repair.tables, "lanes", &levels).map_err(Failure::bad_input)?),
+    let laned = match &repair.lanes {
+        Some(lanes) if lanes.has_maps() => Some(lanes.clone()),
+        _ if levels.is_empty() => None,
+        _ => {
+            let none = VirtualLanes::new(network).map_err(Failure::bad_input)?;
+            Some(none.with_levels(&repair.tables, "lanes", &levels).map_err(Failure::bad_input)?)
+        }
     };
     let beside = Some((&repair.multicasts, GroupBranching::Packets));
     let fabric = Fabric { name: "lfts", tables: &repair.tables, multicasts: beside, lanes: laned.as_ref() };
@@ -302,23 +319,24 @@ fn write_repair(
         files.push(("opensm.mcfdbs", NetworkMcfdbs::new(&repair.multicasts).map_err(Failure::bad_input)?.to_string()));
         files.push(("groups", repair.multicasts.members_text()));
     }
-    if repair.lane_of_groups > 0 {
+    if !levels.is_empty() {
         files.push(("lanes", levels));
+    }
+    let policy = repair.lanes.as_ref().map_or_else(String::new, |lanes| lanes.policy(&repair.tables));
+    if !policy.is_empty() {
+        files.push(("qos-policy.conf", policy));
     }
     files.push(("numbering.csv", numbering(network, repair)));
     let mut repaired = Repaired {
         folder: folder.display().to_string(),
         files: files.iter().map(|&(name, _)| name).collect(),
         changed: repair.changed.name(),
-        search: match repair.search {
-            TreeSearch::NotNeeded => "not-needed",
-            TreeSearch::Found => "found",
-            TreeSearch::Proven => "proven",
-            TreeSearch::GivenUp => "given-up",
-        },
+        search: ended(repair.search),
+        unicast_lanes: ended(repair.spread),
         deadlock_free,
         lanes,
         lane_of_groups: repair.lane_of_groups,
+        moved_pairs: repair.moved,
         root: repair.root.map(|root: RouterId| network.router_label(root)),
         entries: repair.tables.entries(),
         changed_entries: repair.changed_entries,
@@ -344,6 +362,16 @@ fn write_repair(
     Ok(repaired)
 }
 
+/// How a search ended, for users.
+fn ended(search: TreeSearch) -> &'static str {
+    match search {
+        TreeSearch::NotNeeded => "not-needed",
+        TreeSearch::Found => "found",
+        TreeSearch::Proven => "proven",
+        TreeSearch::GivenUp => "given-up",
+    }
+}
+
 /// The proof as CSV: along every step of a packet, the number rises.
 fn numbering(network: &Network, repair: &Repair) -> String {
     let mut lines = vec!["channel,from,to,lane,number,from_name,to_name,from_port,to_port,link".to_owned()];
@@ -360,7 +388,11 @@ impl Repaired {
         let what = match self.changed {
             "nothing" => "nothing had to be changed".to_owned(),
             "trees" => "the trees of groups".to_owned(),
-            "lanes" => format!("groups are on lane {}, with service level {0}", self.lane_of_groups),
+            "lanes" => format!("groups have service level {}", self.lane_of_groups),
+            "unicast-lanes" => format!(
+                "{} pairs of a node and an address have another service level, of {} lanes; groups have {}",
+                self.moved_pairs, self.lanes, self.lane_of_groups
+            ),
             _ => {
                 let (changed, entries) = (self.changed_entries, self.entries);
                 let root = self.root.as_deref().unwrap_or("?");
@@ -374,6 +406,14 @@ impl Repaired {
             "given-up" => "; no trees over turns that the unicasts permit were found, though there may be some",
             _ => "",
         };
-        format!("{what}{why}")
+        let lanes = match self.unicast_lanes {
+            "proven" => format!("; no service levels keep the unicasts as they are routed on {} lanes: all were tried", self.lanes),
+            "given-up" => format!(
+                "; no service levels were found that keep the unicasts as they are routed on {} lanes, though there may be some",
+                self.lanes
+            ),
+            _ => String::new(),
+        };
+        format!("{what}{why}{lanes}")
     }
 }
