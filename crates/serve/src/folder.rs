@@ -42,7 +42,7 @@ pub enum Kind {
 /// A file that the page can show.
 #[derive(Debug, Serialize)]
 pub(crate) struct Item {
-    path: String,
+    pub(crate) path: String,
     pub(crate) kind: Kind,
     bytes: u64,
     /// Seconds since 1970; null if unknown.

@@ -96,7 +96,7 @@ impl Stop {
         self.stopped.load(Ordering::Acquire)
     }
 
-    fn why(&self) -> String {
+    pub(crate) fn why(&self) -> String {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Router, extract};
 use wormcast_lab::Program;
 use wormcast_network::text::expected_name;
@@ -15,10 +15,15 @@ use crate::work::Work;
 
 mod catalogue;
 mod choice;
+mod curves;
+mod events;
+mod experiment;
 mod info;
 mod network;
 mod plan;
+mod replay;
 mod routing;
+mod sweeps;
 
 /// What requests share.
 pub(crate) struct State {
@@ -27,17 +32,31 @@ pub(crate) struct State {
     pub(crate) opened: Option<String>,
     pub(crate) program: Program,
     pub(crate) work: Work,
+    pub(crate) replays: replay::Replays,
+    pub(crate) recordings: replay::Recordings,
+    pub(crate) sweeps: sweeps::Sweeps,
 }
 
 pub(crate) type Shared = Arc<State>;
 
 impl State {
     pub(crate) fn new(folder: Folder, opened: Option<String>, program: Program) -> Shared {
-        Arc::new(Self { folder, opened, program, work: Work::new() })
+        Arc::new(Self {
+            folder,
+            opened,
+            program,
+            work: Work::new(),
+            replays: replay::Replays::default(),
+            recordings: replay::Recordings::default(),
+            sweeps: sweeps::Sweeps::default(),
+        })
     }
 
     /// Ends what goes on.
-    pub(crate) fn end(&self) {}
+    pub(crate) fn end(&self) {
+        self.sweeps.end();
+        self.recordings.end();
+    }
 }
 
 /// All requests for data.
@@ -49,6 +68,14 @@ pub(crate) fn routes(state: Shared) -> Router {
         .route("/plan", get(plan::get))
         .route("/routing", get(routing::get))
         .route("/dependencies", get(routing::dependencies))
+        .route("/replay", get(replay::header).post(replay::record))
+        .route("/replay/chunk", get(replay::chunk))
+        .route("/experiment", get(experiment::get))
+        .route("/curves", get(curves::get))
+        .route("/distribution", get(curves::distribution))
+        .route("/sweeps", get(sweeps::list).post(sweeps::start))
+        .route("/sweeps/stop", post(sweeps::stop))
+        .route("/events", get(events::get))
         .fallback(nothing)
         .with_state(state)
 }
