@@ -49,7 +49,9 @@ export interface Plan {
   algorithm: string;
   source: number;
   destinations: number[];
-  worms: { id: number; from: number; after: number | null; step: number; visits: number[]; channels: [number, number][]; channel_ids: number[] }[];
+  worms: { id: number; from: number; after: number | null; step: number; visits: number[]; channels: [number, number][] }[];
+  /** The ids of each worm's channels. */
+  channel_ids: number[][];
   startups: number;
   steps: number;
   channels: number;
@@ -66,11 +68,9 @@ export interface Analysis {
   algorithm?: string;
   consumption_ports: number;
   deadlock_free: boolean;
-  /** The resources of the cycle: channels, and null for consumption channels of a node. */
-  cycle_channels: (number | null)[] | null;
-  cycle_labels: string[] | null;
-  resources: { channel?: [number, number]; consumption?: number }[] | null;
-  closed_by: { examples: [number, number][]; more?: number }[] | null;
+  /** The resources of the cycle: a channel, or the consumption channels of a node. */
+  cycle_resources: { text: string; channel: number | null; node: number | null }[] | null;
+  closed_by: { pairs?: number; examples: [number, number][]; multicasts?: number[]; groups?: string[] }[] | null;
   numbering: (number | null)[] | null;
   connected: boolean | null;
   turns: number | null;
@@ -135,7 +135,7 @@ export interface ReplayHeader {
   title: string;
   network: NetworkData;
   ports: { injection: number; consumption: number };
-  settings: Record<string, unknown> & { engine?: string; seed?: number; startup?: number; cycle_ns?: number; virtual_channels?: number; buffer?: number | string; routing_delay?: number };
+  settings: { engine?: string; seed?: number; startup?: number; cycle_ns?: number; buffer?: number | null; header_flits?: number | null; flits?: "exact" | "held" };
   cycles: number;
   interrupted: boolean;
   counts: { messages: number; worms: number; deliveries: number; hops: number; waits: number };
@@ -151,33 +151,46 @@ export interface CurvePoint {
   low: number | null;
   high: number | null;
   saturated: boolean;
+  deadlocked: boolean;
   unsettled: boolean;
   replications: number;
-  settings: Record<string, unknown>;
-  point?: number | string;
+  /** Its name in the store. */
+  point: string;
+  settings: { key: string; value: unknown }[];
+}
+
+export interface Axis {
+  name: string;
+  /** In words, with its unit. */
+  label: string;
+  log: boolean;
 }
 
 export interface Curves {
   title: string;
-  /** What is shown, and what else could be. */
-  quantity?: string;
-  quantities?: string[];
-  x: { name: string; unit: string };
-  y: { name: string; unit: string };
+  x: Axis;
+  y: Axis;
   series: { name: string; points: CurvePoint[] }[];
+  notes: string[];
+  quantities: string[];
   table: { columns: string[]; rows: (string | number | boolean | null)[][] };
+  /** The same as the command writes it. */
+  csv: string;
 }
 
 /** What is behind a point: quantiles of the latency in cycles, and its parts. */
 export interface Distribution {
-  quantiles: [number, number][] | null;
+  quantiles: [number, number][];
   parts: Partial<Record<string, number>> | null;
+  cycle_ns: number;
+  replications: number;
 }
 
 export interface Sweep {
   id: string;
   experiment: string;
   store: string;
+  title: string;
   state: "running" | "done" | "stopped" | "failed" | "partial";
   points_done: number;
   points: number;
@@ -187,7 +200,8 @@ export interface Sweep {
   seconds_left: number | null;
   error: string | null;
   claims: { id: string; text: string; verdict: string }[];
-  origins: { version: string; commit: string | null; machine: string; when: string; seed: number | null }[];
+  /** Times are seconds since 1970. */
+  origins: { version: string; commit: string; machine: string; first: number; when: number; seed: number | null; replications: number; computing_seconds: number }[];
 }
 
 /** An answer that is an error: its message is the command's. */

@@ -45,6 +45,33 @@ export function button(text: Child, onclick: () => void, props: Props = {}): HTM
   return h("button", { type: "button", onclick, ...props }, text);
 }
 
+/** Pictures on buttons, as paths in a square of 16 by 16; fonts do not have them everywhere. */
+const ICONS = {
+  play: "M4 2.5v11l9-5.5z",
+  pause: "M3.5 2.5h3v11h-3zM9.5 2.5h3v11h-3z",
+  next: "M5 3.5v9l6-4.5z",
+  back: "M11 3.5v9L5 8z",
+  event: "M3 3v10l7-5zM11 3h2.4v10H11z",
+  before: "M13 3v10L6 8zM2.6 3H5v10H2.6z",
+  all: "M2 6V2h4v1.8H3.8V6zM14 6V2h-4v1.8h2.2V6zM2 10v4h4v-1.8H3.8V10zM14 10v4h-4v-1.8h2.2V10z",
+  plus: "M7.1 3h1.8v4.1H13v1.8H8.9V13H7.1V8.9H3V7.1h4.1z",
+  minus: "M3 7.1h10v1.8H3z",
+} as const;
+
+export function icon(name: keyof typeof ICONS): SVGSVGElement {
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  for (const [key, value] of [["viewBox", "0 0 16 16"], ["width", "15"], ["height", "15"], ["aria-hidden", "true"], ["fill", "currentColor"]]) picture.setAttribute(key, value);
+  path.setAttribute("d", ICONS[name]);
+  picture.append(path);
+  return picture;
+}
+
+/** Texts of which none is broken at its spaces. */
+export function unbroken(texts: readonly string[], separator: string): Child[] {
+  return texts.flatMap((text, i) => [i > 0 ? separator : "", h("span", { class: "whole" }, text)]);
+}
+
 export interface Option {
   value: string;
   text: string;

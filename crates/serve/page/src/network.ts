@@ -5,6 +5,9 @@ import type { NetworkData } from "./api.ts";
 /** A straight piece of a channel: four coordinates. */
 export const PIECE = 4;
 
+/** The space between a router's centre and where its channels begin, in units. */
+export const GAP = 0.17;
+
 export class Network {
   readonly data: NetworkData;
   readonly links: number;
@@ -233,7 +236,7 @@ function lay(pieces: number[], data: NetworkData, channel: number, unit: number,
   const [a, b] = [data.from[channel], data.to[channel]];
   const [x1, y1, x2, y2] = [data.x[a], data.y[a], data.x[b], data.y[b]];
   const aside = (0.085 + 0.12 * before) * unit;
-  const gap = 0.17 * unit;
+  const gap = GAP * unit;
   const straight = (fromX: number, fromY: number, toX: number, toY: number, before: number, behind: number): void => {
     const length = Math.hypot(toX - fromX, toY - fromY) || 1;
     const [ux, uy] = [(toX - fromX) / length, (toY - fromY) / length];

@@ -4,8 +4,8 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
 import type { ZoomBehavior, ZoomTransform } from "d3-zoom";
 
-import { h } from "../dom.ts";
-import { PIECE } from "../network.ts";
+import { h, icon } from "../dom.ts";
+import { GAP, PIECE } from "../network.ts";
 import type { Network } from "../network.ts";
 import { onTheme, palette, ramp, STEPS } from "./colour.ts";
 
@@ -52,7 +52,7 @@ export class Pen {
 
   /** The width of a channel, in pixels. */
   get thickness(): number {
-    return Math.max(1, 0.11 * this.pitch);
+    return Math.max(1, Math.min(7, 0.1 * this.pitch));
   }
 
   x(x: number): number {
@@ -63,13 +63,14 @@ export class Pen {
     return y * this.k + this.dy;
   }
 
-  /** Draws channels in one colour. Channels along an axis are rectangles, which are fast to draw. */
-  channels(links: ArrayLike<number>, count: number, colour: string, thickness: number): void {
+  /** Draws channels in one colour. Channels along an axis are rectangles, which are fast to draw. `joined`: seen from afar, they go on through routers. */
+  channels(links: ArrayLike<number>, count: number, colour: string, thickness: number, joined = false): void {
     const { context, network, k, dx, dy, width, height } = this;
     const { pieces, first } = network;
     context.fillStyle = colour;
     let slanted = false;
     const half = thickness / 2;
+    const more = joined && this.pitch < 26 ? GAP * this.pitch + half : 0;
     for (let i = 0; i < count; i++) {
       const link = links[i];
       for (let piece = first[link] * PIECE; piece < first[link + 1] * PIECE; piece += PIECE) {
@@ -78,8 +79,8 @@ export class Pen {
         const x2 = pieces[piece + 2] * k + dx;
         const y2 = pieces[piece + 3] * k + dy;
         if ((x1 < 0 && x2 < 0) || (y1 < 0 && y2 < 0) || (x1 > width && x2 > width) || (y1 > height && y2 > height)) continue;
-        if (Math.abs(y1 - y2) < 0.01) context.fillRect(x1 < x2 ? x1 : x2, y1 - half, Math.abs(x2 - x1), thickness);
-        else if (Math.abs(x1 - x2) < 0.01) context.fillRect(x1 - half, y1 < y2 ? y1 : y2, thickness, Math.abs(y2 - y1));
+        if (Math.abs(y1 - y2) < 0.01) context.fillRect((x1 < x2 ? x1 : x2) - more, y1 - half, Math.abs(x2 - x1) + 2 * more, thickness);
+        else if (Math.abs(x1 - x2) < 0.01) context.fillRect(x1 - half, (y1 < y2 ? y1 : y2) - more, thickness, Math.abs(y2 - y1) + 2 * more);
         else {
           if (!slanted) {
             context.beginPath();
@@ -132,6 +133,16 @@ export class Pen {
     ];
   }
 
+  bar(x1: number, y1: number, x2: number, y2: number, colour: string, thickness: number): void {
+    const { context } = this;
+    context.strokeStyle = colour;
+    context.lineWidth = thickness;
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
+    context.stroke();
+  }
+
   /** An arrow head. */
   head(x: number, y: number, angle: number, size: number, colour: string): void {
     const { context } = this;
@@ -144,11 +155,40 @@ export class Pen {
     context.fill();
   }
 
+  /** Small signs of direction in the middle of channels. */
+  chevrons(links: ArrayLike<number>, colour: string): void {
+    if (this.pitch < 34) return;
+    const size = Math.min(5, 0.07 * this.pitch);
+    for (let i = 0; i < links.length; i++) {
+      const [x, y, angle] = this.along(links[i], 0.52);
+      if (this.sees(x, y)) this.head(x, y, angle, size, colour);
+    }
+  }
+
   disc(x: number, y: number, radius: number, colour: string): void {
     this.context.fillStyle = colour;
     this.context.beginPath();
     this.context.arc(x, y, radius, 0, 2 * Math.PI);
     this.context.fill();
+  }
+
+  /** A word on a coloured ground. */
+  tag(x: number, y: number, text: string, colour: string, on: string): void {
+    const { context } = this;
+    context.font = "600 11px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const width = context.measureText(text).width + 10;
+    context.fillStyle = on;
+    context.beginPath();
+    context.roundRect(x - width / 2 - 1.5, y - 10, width + 3, 20, 6);
+    context.fill();
+    context.fillStyle = colour;
+    context.beginPath();
+    context.roundRect(x - width / 2, y - 8.5, width, 17, 5);
+    context.fill();
+    context.fillStyle = on;
+    context.fillText(text, x, y + 0.5);
   }
 
   ring(x: number, y: number, radius: number, colour: string, width = 1.5): void {
@@ -205,9 +245,9 @@ export class NetworkView {
       h(
         "div",
         { class: "zoom" },
-        h("button", { type: "button", title: "Zoom in (+)", "aria-label": "Zoom in", onclick: () => this.zoomBy(1.5) }, "+"),
-        h("button", { type: "button", title: "Zoom out (−)", "aria-label": "Zoom out", onclick: () => this.zoomBy(1 / 1.5) }, "−"),
-        h("button", { type: "button", title: "Show all (0)", "aria-label": "Show all of the network", onclick: () => this.reset() }, "⤢"),
+        h("button", { type: "button", title: "Zoom in (+)", "aria-label": "Zoom in", onclick: () => this.zoomBy(1.5) }, icon("plus")),
+        h("button", { type: "button", title: "Zoom out (−)", "aria-label": "Zoom out", onclick: () => this.zoomBy(1 / 1.5) }, icon("minus")),
+        h("button", { type: "button", title: "Show all (0)", "aria-label": "Show all of the network", onclick: () => this.reset() }, icon("all")),
       ),
     );
     this.#context = this.#canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
@@ -434,8 +474,8 @@ export class NetworkView {
     context.globalAlpha = 1;
   }
 
-  /** Names of routers: on top of all else. */
-  labels(pen: Pen): void {
+  /** Names of routers: on top of all else; `on` has the colours for discs that are filled. */
+  labels(pen: Pen, on?: ReadonlyMap<number, string>): void {
     if (pen.pitch < 40) return;
     const colours = palette();
     const { network } = this;
@@ -444,16 +484,24 @@ export class NetworkView {
       const [x, y] = [pen.x(network.x(router)), pen.y(network.y(router))];
       if (!pen.sees(x, y)) continue;
       const label = network.routerLabel(router);
-      if (label.length * size * 0.55 <= 2 * pen.radius) this.#write(pen, label, x, y, colours.text, size);
-      else this.#write(pen, label, x, y + pen.radius + size * 0.75, colours.faint, size);
+      // Inside of the disc if it can be read there, else below.
+      const fitting = Math.min(size, (1.9 * pen.radius) / (0.55 * label.length));
+      if (fitting >= 8) this.#write(pen, label, x, y, on?.get(router) ?? colours.text, fitting);
+      else this.#write(pen, label, x, y + pen.radius + size * 0.75, colours.text, Math.min(12, size), colours.ground);
     }
   }
 
-  #write(pen: Pen, text: string, x: number, y: number, colour: string, size: number): void {
+  #write(pen: Pen, text: string, x: number, y: number, colour: string, size: number, around?: string): void {
     const { context } = pen;
     context.font = `${size}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
+    if (around) {
+      context.lineJoin = "round";
+      context.lineWidth = 3;
+      context.strokeStyle = around;
+      context.strokeText(text, x, y + 0.5);
+    }
     context.fillStyle = colour;
     context.fillText(text, x, y + 0.5);
   }

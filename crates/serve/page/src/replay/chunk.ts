@@ -145,17 +145,22 @@ export function decode(index: number, bytes: Uint8Array, { network, space, cycle
     parent[hop] = back === 0 ? -1 : hop - back;
     if (parent[hop] < -1) throw new Error("the replay has a hop behind none");
   }
+  for (let w = 0; w < worms; w++) {
+    if (from[w] >= space.nodes) throw new Error("the replay has a node that the network has not");
+    for (let hop = firstHop[w]; hop < firstHop[w + 1]; hop++) if (parent[hop] >= 0 && parent[hop] < firstHop[w]) throw new Error("the replay has a hop behind one of another worm");
+  }
   const exit = Uint32Array.from(reader.column(hops));
   const channel = new Uint32Array(hops);
   for (let hop = 0; hop < hops; hop++) if (exit[hop] === 0) channel[hop] = reader.next();
   for (let w = 0; w < worms; w++) {
     for (let hop = firstHop[w]; hop < firstHop[w + 1]; hop++) {
-      if (exit[hop] === 0) continue;
-      channel[hop] =
-        parent[hop] < 0 ? space.injectionOf(from[w], exit[hop] - 1) : leaving(network, space, endOf(network, space, channel[parent[hop]]), exit[hop] - 1);
+      if (exit[hop] > 0) {
+        channel[hop] =
+          parent[hop] < 0 ? space.injectionOf(from[w], exit[hop] - 1) : leaving(network, space, endOf(network, space, channel[parent[hop]]), exit[hop] - 1);
+      }
+      if (channel[hop] >= space.size) throw new Error("the replay has a channel that the network has not");
     }
   }
-  for (let hop = 0; hop < hops; hop++) if (channel[hop] >= space.size) throw new Error("the replay has a channel that the network has not");
 
   const granted = new Float64Array(hops);
   for (let w = 0; w < worms; w++) {
@@ -197,6 +202,7 @@ export function decode(index: number, bytes: Uint8Array, { network, space, cycle
   for (let i = 0; i < option.length; i++) {
     before += reader.signed();
     option[i] = before;
+    if (option[i] >= space.size) throw new Error("the replay has a channel that the network has not");
   }
   if (!reader.ended()) throw new Error("the replay has a chunk with more in it than its columns");
 

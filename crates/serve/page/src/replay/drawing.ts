@@ -62,9 +62,12 @@ export class Drawing {
   readonly #matcher = new Matcher();
   readonly #flits = new WeakMap<Chunk, Map<number, Flits | null>>();
 
-  constructor(network: Network, space: ChannelSpace) {
+  readonly #headerFlits: number;
+
+  constructor(network: Network, space: ChannelSpace, headerFlits: number) {
     this.#network = network;
     this.#space = space;
+    this.#headerFlits = headerFlits;
   }
 
   /** The flits of a worm, if they are known to each. */
@@ -76,7 +79,7 @@ export class Drawing {
     }
     let flits = kept.get(w);
     if (flits === undefined) {
-      flits = flitsOf(chunk, w, this.#space, buffer);
+      flits = flitsOf(chunk, w, this.#space, buffer, this.#headerFlits);
       kept.set(w, flits);
     }
     return flits;
@@ -123,17 +126,20 @@ export class Drawing {
     const paints = [...categories(), colours.faint];
     const thick = Math.max(1.6, pen.thickness * 1.3);
     pen.context.globalAlpha = 0.28;
-    pen.channels(this.#lists[FAINT].items, this.#lists[FAINT].count, paints[FAINT], thick * 0.7);
-    pen.context.globalAlpha = followed ? 0.5 : 1;
+    pen.channels(this.#lists[FAINT].items, this.#lists[FAINT].count, paints[FAINT], thick * 0.7, true);
+    // What is not looked at steps back, and so does all else when the cycle is there.
+    pen.context.globalAlpha = dead.length > 0 ? 0.4 : followed ? 0.5 : 1;
     for (let colour = 0; colour < FAINT; colour++) {
       const [moving, blocked] = [this.#lists[colour], this.#blocked[colour]];
-      pen.channels(moving.items, moving.count, paints[colour], thick);
-      pen.channels(blocked.items, blocked.count, paints[colour], thick);
+      pen.channels(moving.items, moving.count, paints[colour], thick, true);
+      pen.channels(blocked.items, blocked.count, paints[colour], thick, true);
     }
-    if (near) for (const { chunk, w, wait, colour } of details) if (this.#details(pen, scene, chunk, w, wait, paints[colour], followed === null)) counts.exact++;
+    if (near && dead.length === 0) for (const { chunk, w, wait, colour } of details) if (this.#details(pen, scene, chunk, w, wait, paints[colour], followed === null)) counts.exact++;
     pen.context.globalAlpha = 1;
 
-    for (const worm of dead) this.#dead(pen, scene, worm.chunk, worm.w, worm.wait);
+    for (const worm of dead) this.#dead(pen, scene, worm.chunk, worm.w);
+    // What each waits for is held by another one, so it goes on top.
+    for (const worm of dead) this.#deadWaits(pen, scene, worm.chunk, worm.w, worm.wait);
     if (followed) this.#followed(pen, scene, (followed as { chunk: Chunk }).chunk, (followed as { w: number }).w, (followed as { wait: number }).wait, cycle);
     if (filter.link !== null && filter.link < links) {
       pen.dashed(filter.link, colours.text, 2);
@@ -183,7 +189,8 @@ export class Drawing {
       const [x, y] = this.#network.nodeAt(this.#space.node(channel));
       const [px, py] = [pen.x(x), pen.y(y)];
       if (!pen.sees(px, py)) continue;
-      if (this.#space.kind(channel) === "injection") pen.disc(px, py, 0.6 * pen.radius, colour);
+      // Beside the router, so that its name can be read.
+      if (this.#space.kind(channel) === "injection") pen.disc(px - 0.21 * pen.pitch, py + 0.21 * pen.pitch, Math.max(2, 0.075 * pen.pitch), colour);
       else pen.ring(px, py, pen.radius * 1.05, colour, Math.max(1.5, 0.05 * pen.pitch));
     }
   }
@@ -195,11 +202,16 @@ export class Drawing {
     if (pen.sees(x, y)) pen.head(x, y, angle, Math.max(3, 0.13 * pen.pitch), colour);
   }
 
-  /** A dashed line along the channels that are asked for. */
+  /** A short dashed line into the channels that are asked for, as others may be in them. */
   #waits(pen: Pen, chunk: Chunk, wait: number, colour: string, thickness: number): void {
     for (const channel of askedFor(chunk, wait)) {
       if (channel < this.#space.links) {
-        pen.dashed(channel, colour, thickness);
+        const [x1, y1] = pen.alongFirst(channel, 0);
+        const [x2, y2] = pen.alongFirst(channel, 0.4);
+        pen.bar(x1, y1, x2, y2, palette().ground, thickness + 3);
+        pen.context.setLineDash([thickness * 1.6, thickness]);
+        pen.bar(x1, y1, x2, y2, colour, thickness);
+        pen.context.setLineDash([]);
       } else {
         const [x, y] = this.#network.nodeAt(this.#space.node(channel));
         pen.context.setLineDash([3, 3]);
@@ -209,18 +221,38 @@ export class Drawing {
     }
   }
 
-  /** A worm of the deadlock's cycle: what it holds in red, what it waits for as an arrow. */
-  #dead(pen: Pen, scene: Scene, chunk: Chunk, w: number, wait: number): void {
+  /** A worm of the deadlock's cycle: what it holds, in red. */
+  #dead(pen: Pen, scene: Scene, chunk: Chunk, w: number): void {
     const { dead, ground } = palette();
     const held = new List();
     for (let hop = chunk.firstHop[w]; hop < chunk.firstHop[w + 1]; hop++) if (chunk.channel[hop] < this.#space.links && holds(chunk, hop, scene.t)) held.push(chunk.channel[hop]);
-    pen.channels(held.items, held.count, ground, pen.thickness * 2 + 3);
-    pen.channels(held.items, held.count, dead, Math.max(2.5, pen.thickness * 1.7));
+    pen.channels(held.items, held.count, ground, pen.thickness * 1.4 + 4);
+    pen.channels(held.items, held.count, dead, Math.max(2.5, pen.thickness * 1.4), true);
     this.#ends(pen, chunk, w, scene.t, dead);
     const times = pen.pitch >= 22 ? this.flits(chunk, w, scene.buffer) : null;
     if (times) this.#drawFlits(pen, times, chunk, scene.t);
-    for (const hop of headers(chunk, w, scene.t)) this.#header(pen, chunk, hop, scene.t, dead);
-    this.#waits(pen, chunk, wait, dead, Math.max(2, pen.thickness));
+  }
+
+  /** What a worm of the cycle waits for, and its name where its header is. */
+  #deadWaits(pen: Pen, scene: Scene, chunk: Chunk, w: number, wait: number): void {
+    const { dead, ground, text } = palette();
+    for (const channel of askedFor(chunk, wait)) {
+      if (channel >= this.#space.links) {
+        const [x, y] = this.#network.nodeAt(this.#space.node(channel));
+        pen.context.setLineDash([4, 3]);
+        pen.ring(pen.x(x), pen.y(y), pen.radius * 1.5, text, 2);
+        pen.context.setLineDash([]);
+        continue;
+      }
+      pen.dashed(channel, ground, Math.max(2, 0.6 * pen.thickness));
+      const [x, y, angle] = pen.along(channel, 0.9);
+      pen.head(x, y, angle, Math.max(4, 0.1 * pen.pitch), text);
+    }
+    for (const hop of headers(chunk, w, scene.t)) {
+      if (chunk.channel[hop] >= this.#space.links || pen.pitch < 26) continue;
+      const [x, y] = pen.along(chunk.channel[hop], 0.62);
+      pen.tag(x, y, String(chunk.worm[w]), dead, ground);
+    }
   }
 
   /** The worm that is followed: where it was, is and will be. */
@@ -240,7 +272,7 @@ export class Drawing {
     pen.channels(past.items, past.count, colour, Math.max(1.5, 0.5 * pen.thickness));
     pen.context.globalAlpha = 1;
     pen.channels(now.items, now.count, colours.text, Math.max(4.5, pen.thickness * 1.7 + 3));
-    pen.channels(now.items, now.count, colour, Math.max(3, pen.thickness * 1.7));
+    pen.channels(now.items, now.count, colour, Math.max(3, pen.thickness * 1.7), true);
     this.#ends(pen, chunk, w, t, colour);
     const times = pen.pitch >= 16 ? this.flits(chunk, w, scene.buffer) : null;
     if (times) this.#drawFlits(pen, times, chunk, t);

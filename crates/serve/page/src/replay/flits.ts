@@ -74,8 +74,8 @@ export class Flits {
   }
 }
 
-/** The flits of worm w, or null where the closed form does not hold: trees, virtual channels, stripped headers, unknown buffers. */
-export function flitsOf(chunk: Chunk, w: number, space: ChannelSpace, buffer: number | null): Flits | null {
+/** The flits of worm w, `headerFlits` in front of its data, or null where the closed form does not hold: trees, virtual channels, stripped headers, unknown buffers. */
+export function flitsOf(chunk: Chunk, w: number, space: ChannelSpace, buffer: number | null, headerFlits = 0): Flits | null {
   if (buffer === null) return null;
   const [first, last] = [chunk.firstHop[w], chunk.firstHop[w + 1]];
   if (first === last) return null;
@@ -94,7 +94,8 @@ export function flitsOf(chunk: Chunk, w: number, space: ChannelSpace, buffer: nu
   if (end >= 0 && chunk.parent[end] === path[path.length - 1]) path.push(end);
   const hops = Int32Array.from(path);
   const grants = Float64Array.from(path, (hop) => chunk.granted[hop]);
-  const count = flitCount(chunk, w, path[0]);
+  // All of them may not have crossed any channel yet.
+  const count = Math.max(chunk.length[w] + headerFlits, chunk.flits[path[0]]);
   const flits = new Flits(hops, grants, buffer, count);
   if (open) flits.open();
   return agrees(flits, chunk, w) ? flits : null;
@@ -104,17 +105,14 @@ function consumesLast(chunk: Chunk, end: number, path: number[]): boolean {
   return end >= 0 && chunk.parent[end] === path[path.length - 1];
 }
 
-/** Flits of the whole worm: of the first channel if all have crossed it, else the data alone; what is in front of the data is then found from other worms. */
-function flitCount(chunk: Chunk, w: number, injection: number): number {
-  return Math.max(chunk.length[w], chunk.flits[injection]);
-}
-
 /** Whether the closed form gives the releases that the file has: of each channel, when the last flit leaves the buffer behind it. */
 function agrees(flits: Flits, chunk: Chunk, w: number): boolean {
   const { path } = flits;
   for (let i = 0; i < path.length; i++) {
     const released = chunk.released[path[i]];
     if (released === NEVER) continue;
+    // Flits that are stripped on the way make fewer cross later channels.
+    if (chunk.flits[path[i]] !== flits.count) return false;
     const leaves = i + 1 < path.length ? flits.crosses(i + 1, flits.count) : flits.crosses(i, flits.count);
     if (leaves !== released) return false;
   }

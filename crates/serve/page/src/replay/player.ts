@@ -2,7 +2,7 @@
 
 import { changed, whole } from "../address.ts";
 import type { Query } from "../address.ts";
-import { button, checkbox, choice, facts, figure, fill, h, input, select, swatch, table } from "../dom.ts";
+import { button, checkbox, choice, facts, figure, fill, h, icon, input, select, swatch, table, unbroken } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, ofMessage, onTheme, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
@@ -71,6 +71,7 @@ export class Player {
   #counts: Counts | null = null;
   #panelDue = 0;
   #addressDue = 0;
+  #aheadDue = 0;
   #search: Search | null = null;
   #searching: AbortController | null = null;
   #pendingWorm: AbortController | null = null;
@@ -80,7 +81,7 @@ export class Player {
   // What is changed while it plays.
   readonly #slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Cycle" });
   readonly #cycleField = h("input", { type: "text", inputmode: "numeric", "aria-label": "Go to cycle", class: "cycle" });
-  readonly #play = button("▶", () => this.toggle(), { class: "play", "aria-label": "Play", title: "Play or pause (space)" });
+  readonly #play = button(icon("play"), () => this.toggle(), { class: "play", "aria-label": "Play", title: "Play or pause (space)" });
   readonly #status = h("span", { class: "quiet", role: "status" });
   readonly #marks = h("div", { class: "marks", "aria-hidden": "true" });
   readonly #now = h("div", null);
@@ -95,10 +96,10 @@ export class Player {
     this.#around = around;
     this.#query = query;
     const { header } = replay;
-    this.#drawing = new Drawing(replay.network, replay.space);
+    this.#drawing = new Drawing(replay.network, replay.space, header.settings.header_flits ?? 0);
     this.#cycle = new Set(header.deadlock?.cycle.map((worm) => worm.worm) ?? []);
-    const { buffer, virtual_channels } = header.settings;
-    this.#buffer = (virtual_channels ?? 1) !== 1 ? null : typeof buffer === "number" ? buffer : buffer === "message" ? Number.MAX_SAFE_INTEGER : null;
+    // Without a number, a buffer takes any worm as a whole.
+    this.#buffer = header.settings.flits === "exact" ? (header.settings.buffer ?? Number.MAX_SAFE_INTEGER) : null;
     this.#filter = filterOf(query, replay.network, replay.space.size);
     this.#view = new NetworkView(replay.network, {
       label: `A replay of ${header.algorithm} on ${header.topology}. The panel beside it says what its worms do.`,
@@ -118,11 +119,11 @@ export class Player {
       "div",
       { class: "controls" },
       h("div", { class: "buttons" },
-        button("⏮", () => this.event(true), { "aria-label": "To the event before", title: "To the event before (shift and ←)" }),
-        button("◀", () => this.step(-1), { "aria-label": "One cycle back", title: "One cycle back (←)" }),
+        button(icon("before"), () => this.event(true), { "aria-label": "To the event before", title: "To the event before (shift and ←)" }),
+        button(icon("back"), () => this.step(-1), { "aria-label": "One cycle back", title: "One cycle back (←)" }),
         this.#play,
-        button("▶", () => this.step(1), { "aria-label": "One cycle on", title: "One cycle on (→)", class: "step" }),
-        button("⏭", () => this.event(false), { "aria-label": "To the next event", title: "To the next event (shift and →)" })),
+        button(icon("next"), () => this.step(1), { "aria-label": "One cycle on", title: "One cycle on (→)" }),
+        button(icon("event"), () => this.event(false), { "aria-label": "To the next event", title: "To the next event (shift and →)" })),
       h("label", { class: "inline" }, "cycle ", this.#cycleField, h("span", { class: "quiet" }, ` of ${figure(header.cycles)}`)),
       select("Speed", SPEEDS.map((speed) => ({ value: String(speed), text: `${figure(speed)} cycles/s` })), String(this.#speed), (value) => this.#setSpeed(Number(value))),
       this.#status,
@@ -159,6 +160,8 @@ export class Player {
     this.#pendingWorm?.abort();
     window.clearTimeout(this.#panelDue);
     window.clearTimeout(this.#addressDue);
+    window.clearTimeout(this.#aheadDue);
+    this.#replay.end();
     this.#view.end();
     this.#endTheme();
   }
@@ -267,7 +270,7 @@ export class Player {
   }
 
   #playButton(): void {
-    this.#play.textContent = this.#playing ? "❚❚" : "▶";
+    this.#play.replaceChildren(icon(this.#playing ? "pause" : "play"));
     this.#play.setAttribute("aria-label", this.#playing ? "Pause" : "Play");
     this.#play.classList.toggle("on", this.#playing);
   }
@@ -302,6 +305,8 @@ export class Player {
       this.#error = null;
       this.#view.redraw();
       this.#panelSoon();
+      window.clearTimeout(this.#aheadDue);
+      this.#aheadDue = window.setTimeout(() => void this.#replay.surround(this.#t).catch(() => undefined), 100);
       if (this.#playing) void this.#replay.load(Math.min(this.#t + this.#speed, this.#replay.cycles - 1)).catch(() => undefined);
       return;
     }
@@ -536,7 +541,7 @@ export class Player {
         h("ol", { class: "cycle-list" }, ...deadlock.cycle.map((worm) =>
           h("li", null,
             button(`worm ${worm.worm}`, () => this.#change({ worm: worm.worm }), { class: "plain strong", "data-worm": String(worm.worm) }),
-            ` (message ${worm.message}) at ${worm.router} holds `, h("span", { class: "holds" }, worm.holds.join("; ")), " and waits for ", h("strong", { class: "waits" }, worm.waits_for.join("; "))))),
+            ` (message ${worm.message}) at ${worm.router} holds `, h("span", { class: "holds" }, unbroken(worm.holds, "; ")), " and waits for ", h("strong", { class: "waits" }, unbroken(worm.waits_for, "; "))))),
         h("div", { class: "row-of" },
           this.#t === Math.min(deadlock.at, this.#replay.cycles - 1) ? null : button("Go to the deadlock", () => { this.pause(); this.goTo(deadlock.at); this.#showAll(); }),
           button("How it came about", () => { this.#setSpeed(SPEEDS[2]); this.goTo(Math.max(0, this.#closing() - 60)); this.play(); }))),

@@ -10,7 +10,7 @@ import type { Chunk, Context } from "./chunk.ts";
 export type Bytes = (index: number, signal?: AbortSignal) => Promise<Uint8Array>;
 
 /** How much memory decoded chunks may take; the ones that are shown stay in any case. */
-const ROOM = 96 * 1024 * 1024;
+const ROOM = 160 * 1024 * 1024;
 /** Chunks that are fetched at the same time. */
 const AT_ONCE = 4;
 
@@ -112,6 +112,29 @@ export class Replay {
     this.#tidy(new Set(needed));
     return chunks;
   }
+
+  /** Fetches what lies around cycle t, the nearest first, while there is room, until it is asked for the surroundings of another cycle. */
+  async surround(t: number): Promise<void> {
+    const round = ++this.#round;
+    const distance = ({ first_cycle, last_cycle }: ReplayHeader["chunks"][number]): number => Math.max(0, first_cycle - t, t - last_cycle);
+    const order = this.header.chunks.map((chunk, index) => ({ index, away: distance(chunk), size: chunk.size })).sort((a, b) => a.away - b.away);
+    for (const { index, size } of order) {
+      // Decoded, a chunk is some eight times as large.
+      if (this.#memory + 8 * size > this.#room) return;
+      if (this.#kept.has(index)) continue;
+      await this.chunk(index);
+      // Whatever else the page has to do comes first.
+      await new Promise((done) => setTimeout(done, 0));
+      if (round !== this.#round) return;
+    }
+  }
+
+  /** Ends what fetches surroundings. */
+  end(): void {
+    this.#round++;
+  }
+
+  #round = 0;
 
   async chunk(index: number): Promise<Chunk> {
     const kept = this.#kept.get(index);

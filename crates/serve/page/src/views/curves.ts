@@ -9,7 +9,7 @@ import type { CurvePoint, Curves, Distribution } from "../api.ts";
 import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
-import { axisName, csvOf, svgOf } from "../draw/picture.ts";
+import { svgOf } from "../draw/picture.ts";
 import { awaiting, giveUp, link, problem, section } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
@@ -82,12 +82,12 @@ export function curves(page: Page, first: Query): View {
 
   const controls = (): void => {
     const options = (kind: string): { value: string; text: string }[] => page.info.items.filter((item) => item.kind === kind).map((item) => ({ value: item.path, text: item.path }));
-    const quantities = shown?.curves.quantities ?? [];
+    const quantities = [...new Set([...(shown?.curves.quantities ?? []), ...(shown ? [shown.curves.y.name] : [])])];
     fill(
       bar,
       select("Experiment", [{ value: "", text: "choose …" }, ...options("experiment")], experiment() ?? "", (value) => change({ experiment: value, y: null, hide: null, point: null })),
       select("Store", [{ value: "", text: "choose …" }, ...options("store")], store() ?? "", (value) => change({ store: value, point: null })),
-      select("Shows", quantities.map((name) => ({ value: name, text: name })), query.y ?? shown?.curves.quantity ?? "", (value) => change({ y: value }), { disabled: quantities.length === 0 }),
+      select("Shows", quantities.map((name) => ({ value: name, text: name })), query.y ?? shown?.curves.y.name ?? "", (value) => change({ y: value }), { disabled: quantities.length === 0 }),
       h("div", { class: "field" }, h("span", null, " "), checkbox("logarithmic", query.log === "1", (on) => change({ log: on ? 1 : null }))),
     );
   };
@@ -128,10 +128,10 @@ export function curves(page: Page, first: Query): View {
         legend: { show: false },
         padding: [26, 14, 0, 4],
         scales: {
-          x: { time: false, range: (_, low, high) => { const space = (high - low || 1) * 0.04; return [low - space, high + space]; } },
+          x: curves.x.log ? { time: false, distr: 3 } : { time: false, range: (_, low, high) => { const space = (high - low || 1) * 0.04; return [low - space, high + space]; } },
           y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low), high + (high - low || 1) * 0.06] },
         },
-        axes: [{ ...axis, label: axisName(curves.x), labelSize: 22 }, { ...axis, label: axisName(curves.y), size: 62, labelSize: 22 }],
+        axes: [{ ...axis, label: curves.x.label, size: 32, labelSize: 24 }, { ...axis, label: curves.y.label, size: 62, labelSize: 22 }],
         series: [{}, ...curves.series.map((series, i) => ({ label: series.name, stroke: paint(i), width: 2, spanGaps: true, show: !off.has(series.name), points: { show: false } }))],
         cursor: { points: { show: true, size: 11 }, y: false, drag: { x: true, y: false } },
         hooks: {
@@ -164,7 +164,7 @@ export function curves(page: Page, first: Query): View {
         if (x < u.bbox.left - 1 || x > u.bbox.left + u.bbox.width + 1) continue;
         const chosen = isChosen(series.name, point);
         if (point.mean === null) {
-          if (!point.saturated) continue;
+          if (!point.saturated && !point.deadlocked) continue;
           const y = u.bbox.top - 7 * ratio - (i % 2) * 9 * ratio;
           ctx.beginPath();
           ctx.moveTo(x - 5 * ratio, y + 4 * ratio);
@@ -219,7 +219,7 @@ export function curves(page: Page, first: Query): View {
       for (const point of series.points) {
         const [x, y] = [(plot as uPlot).valToPos(point.x, "x"), point.mean === null ? -7 - (i % 2) * 9 : (plot as uPlot).valToPos(point.mean, "y")];
         const distance = (x - px) ** 2 + (y - py) ** 2;
-        if (distance < least && (point.mean !== null || point.saturated)) {
+        if (distance < least && (point.mean !== null || point.saturated || point.deadlocked)) {
           least = distance;
           best = idOf(series.name, point);
         }
@@ -253,11 +253,11 @@ export function curves(page: Page, first: Query): View {
       const point = x === null ? undefined : series.points.find((other) => other.x === x);
       value.textContent = point ? said(point) : "";
     });
-    (legend.lastElementChild as HTMLElement).textContent = x === null ? "Point at the plot to read values; click a point for what is behind it." : `at ${figure(x)} ${curves.x.unit}`;
+    (legend.lastElementChild as HTMLElement).textContent = x === null ? "Point at the plot to read values; click a point for what is behind it." : `at ${curves.x.label} ${figure(x)}`;
   };
 
   const said = (point: CurvePoint): string => {
-    if (point.mean === null) return point.saturated ? "saturated" : "–";
+    if (point.mean === null) return point.deadlocked ? "deadlocked" : point.saturated ? "saturated" : "–";
     const half = point.low !== null && point.high !== null ? ` ± ${figure((point.high - point.low) / 2, 2)}` : "";
     return `${figure(point.mean)}${half}`;
   };
@@ -269,17 +269,16 @@ export function curves(page: Page, first: Query): View {
     replayEnd?.();
     replayEnd = null;
     if (at) {
-      const settings = Object.entries(at.point.settings);
       const replayPlace = h("div", null);
       parts.push(
         h("section", { class: "part follow" },
           h("h2", null, h("span", { class: "marked" }, swatch(paint(at.i)), at.series), button("×", () => change({ point: null }), { class: "close", "aria-label": "Choose no point" })),
           facts([
-            [curves.x.name, `${figure(at.point.x)} ${curves.x.unit}`],
-            [curves.y.name, h("b", null, `${said(at.point)} ${at.point.mean === null ? "" : curves.y.unit}`)],
+            [curves.x.label, figure(at.point.x)],
+            [curves.y.label, h("b", null, said(at.point))],
             ["replications", figure(at.point.replications)],
             ...(at.point.unsettled ? ([["unsettled", "the mean still depends on the window"]] as [string, string][]) : []),
-            ...settings.filter(([name]) => name !== curves.x.name).map(([name, value]): [string, string] => [name, String(value)]),
+            ...at.point.settings.filter(({ key }) => key !== curves.x.name).map(({ key, value }): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]),
           ]),
           h("div", { class: "row-of" }, button("Replay this point", () => record(at.point, replayPlace), { class: "primary" })),
           h("p", { class: "quiet" }, "One run of it is recorded, with every worm."),
@@ -288,7 +287,7 @@ export function curves(page: Page, first: Query): View {
       const distribution = h("div", null);
       parts.push(section("Latency of its messages", distribution));
       const [file, from] = [experiment(), store()];
-      void awaiting(distribution, "Reading the latencies", (signal) => get<Distribution>("/api/distribution", { experiment: file, store: from, point: at.point.point ?? null }, signal), (found) => showDistribution(distribution, found, paint(at.i)));
+      void awaiting(distribution, "Reading the latencies", (signal) => get<Distribution>("/api/distribution", { experiment: file, store: from, point: at.point.point }, signal), (found) => showDistribution(distribution, found, paint(at.i)));
     } else {
       parts.push(section("A point", h("p", { class: "quiet" }, "Click a point of a curve: its distribution of latencies, its parts, and a replay of one run of it.")));
     }
@@ -297,8 +296,9 @@ export function curves(page: Page, first: Query): View {
       section("Download", h("div", { class: "row-of" },
         button("SVG", () => download(`${name}.svg`, new Blob([svgOf(curves, LIGHT, hidden(), query.log === "1")], { type: "image/svg+xml" }))),
         button("PNG", () => void png(name)),
-        button("CSV", () => download(`${name}.csv`, new Blob([csvOf(curves.table.columns, curves.table.rows)], { type: "text/csv" }))))),
-      section("Signs", h("ul", { class: "signs" }, h("li", null, "● mean, with its interval"), h("li", null, "○ unsettled: depends on the window"), h("li", null, "△ above: saturated there"))),
+        button("CSV", () => download(`${name}.csv`, new Blob([curves.csv], { type: "text/csv" }))))),
+      curves.notes.length > 0 ? section("Notes", ...curves.notes.map((note) => h("p", { class: "quiet" }, note))) : null,
+      section("Signs", h("ul", { class: "signs" }, h("li", null, "● mean, with its interval"), h("li", null, "○ unsettled: depends on the window"), h("li", null, "△ above: saturated or deadlocked there"))),
     );
     fill(panel, ...parts);
   };
@@ -325,21 +325,27 @@ export function curves(page: Page, first: Query): View {
   /** One run of a point, recorded by the server; then its replay. */
   const record = (point: CurvePoint, place: HTMLElement): void => {
     fill(place, h("p", { class: "quiet", role: "status" }, "Recording a run …"));
-    void awaiting(place, "Recording a run", () => post<{ file: string }>("/api/replay", { experiment: experiment(), set: point.settings }), ({ file }) => {
+    void awaiting(place, "Recording a run", () => post<{ file: string; state: string }>("/api/replay", { experiment: experiment(), set: Object.fromEntries(point.settings.map(({ key, value }) => [key, value])) }), ({ file, state }) => {
       const status = h("p", { class: "quiet", role: "status" }, "Recording a run …");
       fill(place, status);
       const to = { file };
+      const ready = (): void => {
+        replayEnd?.();
+        replayEnd = null;
+        void page.refresh();
+        fill(place, link(page, "replay", to, format("replay", to), "Open the replay"));
+        page.announce("The replay is ready");
+      };
+      if (state === "done") {
+        ready();
+        return;
+      }
       replayEnd = page.listen("replay", (data) => {
         const event = data as { file: string; state: string; cycle?: number; messages?: number; error?: string | null };
         if (event.file !== file) return;
         if (event.state === "failed") fill(place, problem(new Error(event.error ?? "the run failed")));
-        else if (event.state === "done") {
-          replayEnd?.();
-          replayEnd = null;
-          void page.refresh();
-          fill(place, link(page, "replay", to, format("replay", to), "Open the replay"));
-          page.announce("The replay is ready");
-        } else status.textContent = `Recording a run: cycle ${figure(event.cycle ?? 0)}, ${figure(event.messages ?? 0)} messages`;
+        else if (event.state === "done") ready();
+        else status.textContent = `Recording a run: cycle ${figure(event.cycle ?? 0)}, ${figure(event.messages ?? 0)} messages`;
       });
     });
   };
@@ -349,11 +355,11 @@ export function curves(page: Page, first: Query): View {
     small = null;
     const box = h("div", { class: "small-chart" });
     const rows = PARTS.filter((part) => parts && parts[part] !== undefined);
-    fill(place, quantiles && quantiles.length > 1 ? box : h("p", { class: "quiet" }, "There are no latencies of this point."), rows.length > 0 && parts ? stacked([{ name: "", parts: rows.map((part) => parts[part] as number) }], "cycles") : null,
-      quantiles && quantiles.length > 1
-        ? table("Quantiles of the latency", [{ name: "share of messages" }, { name: "latency, cycles", numeric: true }], quantiles.filter(([share]) => [0.05, 0.25, 0.5, 0.75, 0.95, 0.99].some((wanted) => Math.abs(share - wanted) < 1e-9)).map(([share, latency]) => [`${figure(100 * share)}%`, figure(latency)]), { class: "numbers" })
+    fill(place, quantiles.length > 1 ? box : h("p", { class: "quiet" }, "There are no latencies of this point."), rows.length > 0 && parts ? stacked([{ name: "", parts: rows.map((part) => parts[part] as number) }], "cycles") : null,
+      quantiles.length > 1
+        ? table("Quantiles of the latency", [{ name: "share of messages" }, { name: "latency, cycles", numeric: true }], [0.05, 0.25, 0.5, 0.75, 0.95, 0.99].map((share) => [`${figure(100 * share)}%`, figure((quantiles.find(([reached]) => reached >= share - 1e-9) ?? quantiles[quantiles.length - 1])[1])]), { class: "numbers" })
         : null);
-    if (!quantiles || quantiles.length < 2) return;
+    if (quantiles.length < 2) return;
     const colours = palette();
     const grid = isDark() ? "#242b35" : "#e8ecf1";
     const axis = { stroke: colours.faint, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", labelFont: "11.5px system-ui, sans-serif" };
@@ -361,7 +367,7 @@ export function curves(page: Page, first: Query): View {
       {
         width: Math.max(240, box.clientWidth || 300), height: 190, legend: { show: false }, padding: [8, 10, 0, 0],
         scales: { x: { time: false }, y: { range: [0, 1] } },
-        axes: [{ ...axis, label: "latency, cycles", labelSize: 18, space: 60 }, { ...axis, size: 38, values: (_, ticks) => ticks.map((tick) => `${Math.round(100 * tick)}%`) }],
+        axes: [{ ...axis, label: "latency, cycles", size: 26, labelSize: 18, space: 60 }, { ...axis, size: 38, values: (_, ticks) => ticks.map((tick) => `${Math.round(100 * tick)}%`) }],
         series: [{}, { stroke: colour, width: 2, fill: `${colour}22`, points: { show: false } }],
         cursor: { y: false, drag: { x: false, y: false } },
       },
@@ -397,7 +403,7 @@ export function curves(page: Page, first: Query): View {
     const off = hidden();
     if (tab === "values") {
       const xs = [...new Set(curves.series.flatMap((series) => series.points.map((point) => point.x)))].sort((a, b) => a - b);
-      fill(content, table(`${axisName(curves.y)} by ${axisName(curves.x)}`, [{ name: axisName(curves.x), numeric: true }, ...curves.series.map((series) => ({ name: series.name, numeric: true }))],
+      fill(content, table(`${curves.y.label} by ${curves.x.label}`, [{ name: curves.x.label, numeric: true }, ...curves.series.map((series) => ({ name: series.name, numeric: true }))],
         xs.map((x) => [figure(x), ...curves.series.map((series): Child => {
           const point = series.points.find((other) => other.x === x);
           if (!point) return "";

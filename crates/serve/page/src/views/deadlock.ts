@@ -90,6 +90,7 @@ export function deadlock(page: Page, first: Query): View {
         }
         choose();
         show();
+        look();
         page.announce(analysis.deadlock_free ? "Worms cannot deadlock" : "Worms can deadlock");
       },
     ).then(() => {
@@ -175,10 +176,10 @@ export function deadlock(page: Page, first: Query): View {
       parts.push(h("div", { class: "verdict good", "data-verdict": "free" }, h("b", null, "Deadlock-free"), h("span", null, numbers ? "Channels can be numbered so that every route takes rising numbers." : "Worms cannot block each other forever.")));
     } else {
       parts.push(h("div", { class: "verdict bad", "data-verdict": "possible" }, h("b", null, "Worms can deadlock"), h("span", null, "A cycle, in which each may be held by a worm that waits for the next:")));
-      parts.push(h("ol", { class: "cycle-list static" }, ...(analysis.cycle_labels ?? []).map((label, i) => {
-        const item = h("li", { "data-step": String(i), tabindex: "0", onfocus: () => stepTo(i), onclick: () => stepTo(i) }, h("strong", null, label));
+      parts.push(h("ol", { class: "cycle-list static" }, ...(analysis.cycle_resources ?? []).map(({ text }, i) => {
+        const item = h("li", { "data-step": String(i), tabindex: "0", onfocus: () => stepTo(i), onclick: () => stepTo(i) }, h("strong", null, text));
         const pairs = analysis.closed_by?.[i];
-        if (pairs && pairs.examples.length > 0) item.append(h("span", { class: "quiet" }, `: ${pairs.examples.map(([from, to]) => `${network.nodeLabel(from)} to ${network.nodeLabel(to)}`).join("; ")}`));
+        if (pairs) item.append(h("span", { class: "quiet" }, `: ${closing(network, pairs)}`));
         return item;
       })));
       parts.push(h("div", { class: "row-of" }, button(moving ? "Stop" : "Animate", () => { moving = !moving; show(); }), button("Step", () => { moving = false; show(); stepTo(beat + 1); })));
@@ -215,6 +216,17 @@ export function deadlock(page: Page, first: Query): View {
     view.redraw();
   };
 
+  /** Goes near a cycle that is small in a large network. */
+  const look = (): void => {
+    if (!shown || !view) return;
+    const { network, analysis } = shown;
+    const routers = (analysis.cycle_resources ?? []).flatMap(({ channel, node }) => (channel !== null ? [network.data.from[channel], network.data.to[channel]] : node !== null ? [network.routerOf(node)] : []));
+    if (routers.length === 0) return;
+    const [xs, ys] = [routers.map((router) => network.x(router)), routers.map((router) => network.y(router))];
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    if (3 * (right - left) < network.width && 3 * (bottom - top) < network.height && network.data.routers > 100) view.show((left + right) / 2, (top + bottom) / 2, 70);
+  };
+
   const plannerLink = (): Child => {
     const { algorithm } = parameters();
     if (!algorithm) return null;
@@ -223,7 +235,7 @@ export function deadlock(page: Page, first: Query): View {
   };
 
   const stepTo = (next: number): void => {
-    const count = shown?.analysis.cycle_channels?.length ?? 0;
+    const count = shown?.analysis.cycle_resources?.length ?? 0;
     if (count === 0) return;
     beat = ((next % count) + count) % count;
     said.querySelectorAll("[data-step]").forEach((item, i) => item.classList.toggle("now", i === beat));
@@ -243,13 +255,12 @@ export function deadlock(page: Page, first: Query): View {
   /** Where a resource of the cycle lies: the middle of a channel, or a node. */
   const place = (pen: Pen, i: number): [number, number] => {
     const { network, analysis } = shown as Shown;
-    const channel = analysis.cycle_channels?.[i] ?? null;
+    const { channel, node } = (analysis.cycle_resources ?? [])[i];
     if (channel !== null) {
       const [x, y] = pen.along(channel, 0.5);
       return [x, y];
     }
-    const node = analysis.resources?.[i]?.consumption ?? 0;
-    const [x, y] = network.nodeAt(node);
+    const [x, y] = network.nodeAt(node ?? 0);
     return [pen.x(x), pen.y(y)];
   };
 
@@ -293,11 +304,11 @@ export function deadlock(page: Page, first: Query): View {
         context.fillText(String(number), tx, ty);
       }
     }
-    const cycle = analysis.cycle_channels;
+    const cycle = analysis.cycle_resources?.map(({ channel }) => channel);
     if (cycle && cycle.length > 0) {
       const links = cycle.filter((channel): channel is number => channel !== null);
-      pen.channels(links, links.length, colours.ground, pen.thickness * 2 + 4);
-      pen.channels(links, links.length, colours.dead, Math.max(2.5, pen.thickness * 1.6));
+      pen.channels(links, links.length, colours.ground, pen.thickness * 1.3 + 5);
+      pen.channels(links, links.length, colours.dead, Math.max(2.5, pen.thickness * 1.3));
       const march = moving ? -performance.now() / 22 : 0;
       for (let i = 0; i < cycle.length; i++) {
         const channel = cycle[i];
@@ -307,7 +318,7 @@ export function deadlock(page: Page, first: Query): View {
           continue;
         }
         const [x, y, angle] = pen.along(channel, 1);
-        pen.head(x, y, angle, Math.max(5, 0.14 * pen.pitch), colours.dead);
+        pen.head(x, y, angle, Math.max(5, 0.12 * pen.pitch), colours.dead);
       }
       for (let i = 0; i < cycle.length; i++) {
         const now = i === beat;
@@ -318,9 +329,9 @@ export function deadlock(page: Page, first: Query): View {
       }
       const now = cycle[beat];
       if (now !== null && now !== undefined) {
-        pen.channels([now], 1, colours.text, Math.max(4, pen.thickness * 1.7 + 2));
+        pen.channels([now], 1, colours.text, Math.max(4, pen.thickness * 1.3 + 2));
         const [x, y, angle] = pen.along(now, 1);
-        pen.head(x, y, angle, Math.max(6, 0.16 * pen.pitch), colours.text);
+        pen.head(x, y, angle, Math.max(6, 0.14 * pen.pitch), colours.text);
       }
     }
     view?.labels(pen);
@@ -376,6 +387,18 @@ export function deadlock(page: Page, first: Query): View {
       return false;
     },
   };
+}
+
+/** The worms that close a dependency, as the command writes them. */
+function closing(network: Network, { examples, pairs, multicasts, groups }: NonNullable<Analysis["closed_by"]>[number]): string {
+  const ends = examples.map(([from, to]) => [network.nodeLabel(from), network.nodeLabel(to)]);
+  const shown = ends.map(([from, to]) => `${from} to ${to}`);
+  const more = (pairs ?? 0) - shown.length;
+  if (more > 0) shown.push(`${more} more`);
+  if (multicasts && multicasts.length > 0) shown.push(`multicasts of ${multicasts.length === 1 ? "line" : "lines"} ${multicasts.slice(0, 3).join(", ")}${multicasts.length > 3 ? ` and ${multicasts.length - 3} more` : ""}`);
+  if (groups && groups.length > 0) shown.push(`${groups.length === 1 ? "group" : "groups"} ${groups.slice(0, 3).join(", ")}${groups.length > 3 ? ` and ${groups.length - 3} more` : ""}`);
+  // Coordinates have commas of their own.
+  return shown.length === 0 ? "no pair of nodes" : shown.join(ends.flat().some((label) => label.includes(",")) ? "; " : ", ");
 }
 
 /** A bent arrow between two places. */

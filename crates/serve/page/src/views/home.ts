@@ -8,7 +8,7 @@ import { link, problem } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
 const KINDS: { kind: Item["kind"]; title: string; none: string }[] = [
-  { kind: "replay", title: "Replays", none: "None yet: `wormcast simulate EXPERIMENT --replay run.replay` records one, and so does “Replay this point” beside a curve." },
+  { kind: "replay", title: "Replays", none: "None yet: wormcast simulate EXPERIMENT --replay run.replay records one, and so does “Replay this point” beside a curve." },
   { kind: "experiment", title: "Experiments", none: "None here." },
   { kind: "store", title: "Stores", none: "None yet: a sweep leaves one." },
   { kind: "network", title: "Networks", none: "None here; topologies can also be given as text, such as mesh:8x8." },

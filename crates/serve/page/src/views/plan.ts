@@ -278,7 +278,8 @@ export function plan(page: Page, first: Query): View {
     const colours = palette();
     const paints = categories();
     const { context } = pen;
-    const worms = card.plan?.worms ?? [];
+    const worms = (card.plan?.worms ?? []).map((row, i) => ({ ...row, ids: (card.plan as Plan).channel_ids[i] }));
+    const on = new Map<number, string>();
     const broken = isFailed(net);
     pen.channels(broken, broken.length, colours.ground, pen.thickness * 2);
     for (const id of broken) {
@@ -298,14 +299,18 @@ export function plan(page: Page, first: Query): View {
     for (const row of worms) {
       const colour = paints[row.id % paints.length];
       context.globalAlpha = worm === null || worm === row.id ? 1 : 0.2;
-      pen.channels(row.channel_ids, row.channel_ids.length, colour, Math.max(2, pen.thickness * 1.4));
-      for (const id of row.channel_ids) {
-        const [x, y, angle] = pen.along(id, 0.98);
-        pen.head(x, y, angle, Math.max(3, 0.11 * pen.pitch), colour);
+      pen.channels(row.ids, row.ids.length, colour, Math.max(2, pen.thickness * 1.3), true);
+      pen.chevrons(row.ids, colours.ground);
+      const goesOn = new Set(row.ids.map((id) => net.data.from[id]));
+      for (const id of row.ids) {
+        if (goesOn.has(net.data.to[id])) continue;
+        const [x, y, angle] = pen.along(id, 0.94);
+        pen.head(x, y, angle, Math.max(4, 0.13 * pen.pitch), colour);
       }
       for (const node of row.visits) {
         const [x, y] = net.nodeAt(node);
         pen.disc(pen.x(x), pen.y(y), pen.radius, colour);
+        on.set(net.routerOf(node), colours.ground);
       }
       if (row.after !== null) {
         const [x, y] = net.nodeAt(row.from);
@@ -329,17 +334,18 @@ export function plan(page: Page, first: Query): View {
     }
     if (query.source) {
       mark(query.source, (x, y) => {
-        pen.disc(x, y, Math.max(5, pen.radius * 1.25), colours.text);
-        pen.disc(x, y, Math.max(2, pen.radius * 0.55), colours.ground);
+        pen.disc(x, y, Math.max(5, pen.radius * 1.1), colours.text);
+        pen.ring(x, y, Math.max(7, pen.radius * 1.45), colours.text, 2);
+        on.set(net.routerOf(net.findNode(query.source as string) as number), colours.ground);
       });
     }
-    card.view.labels(pen);
+    card.view.labels(pen, on);
   };
 
   const describe = (hit: Hit, card: Card): string[] | null => {
     const net = network as Network;
     if (hit.kind === "link") {
-      const on = (card.plan?.worms ?? []).filter((row) => row.channel_ids.includes(hit.id));
+      const on = (card.plan?.worms ?? []).filter((_, i) => card.plan?.channel_ids[i].includes(hit.id));
       const lines = [net.linkLabel(hit.id), ...on.map((row) => `worm ${row.id}, step ${row.step}`)];
       if (mode === "fail") lines.push("click: fail this link, or mend it");
       return lines;

@@ -8,6 +8,11 @@ import { button, duration, figure, fill, h, input, select, table } from "../dom.
 import { link, problem } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
+/** A time as everybody reads it. */
+function moment(seconds: number): string {
+  return new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+}
+
 const STATES: Record<Sweep["state"], string> = { running: "running", done: "complete", stopped: "stopped", failed: "failed", partial: "not complete" };
 
 export function sweeps(page: Page, first: Query): View {
@@ -33,11 +38,14 @@ export function sweeps(page: Page, first: Query): View {
               query = { ...query, experiment: value };
               page.set({ experiment: value });
             }),
-            input("Store", store, (text) => { store = text; }, { placeholder: "results/store.db" }),
+            input("Store", store, (text) => { store = text; }, { placeholder: usual() }),
             input("Threads", jobs, (text) => { jobs = text; }, { inputmode: "numeric", placeholder: "all" }),
             h("div", { class: "field" }, h("span", null, " "), button("Start", () => void start(query.experiment ?? chosen), { class: "primary" }))),
     );
   };
+
+  /** The store that there is, or the one that the command would make. */
+  const usual = (): string => (page.info.open?.kind === "store" ? page.info.open.path : page.info.items.find((item) => item.kind === "store")?.path) ?? "results/store.db";
 
   const start = async (experiment: string, of?: string): Promise<void> => {
     trouble.replaceChildren();
@@ -46,7 +54,7 @@ export function sweeps(page: Page, first: Query): View {
       return;
     }
     try {
-      await post("/api/sweeps", { experiment, ...(of ?? store ? { store: of ?? store } : {}), ...(jobs ? { jobs: Number(jobs) } : {}) });
+      await post("/api/sweeps", { experiment, store: of ?? (store || usual()), ...(jobs ? { jobs: Number(jobs) } : {}) });
       await load();
       page.announce(`The sweep of ${experiment} has started`);
     } catch (error) {
@@ -82,13 +90,13 @@ export function sweeps(page: Page, first: Query): View {
     return h(
       "article",
       { class: `sweep ${sweep.state}`, "data-sweep": sweep.id },
-      h("div", { class: "sweep-head" }, h("h2", null, sweep.experiment), h("span", { class: `state ${sweep.state}` }, STATES[sweep.state])),
+      h("div", { class: "sweep-head" }, h("div", null, h("h2", null, sweep.title || sweep.experiment), h("span", { class: "quiet" }, `${sweep.experiment} in ${sweep.store}`)), h("span", { class: `state ${sweep.state}` }, STATES[sweep.state])),
       bar,
       h("p", { class: "quiet" },
         `${figure(sweep.points_done)} of ${figure(sweep.points)} points, ${figure(sweep.replications_done)} replications`,
         sweep.seconds > 0 ? `; ${duration(sweep.seconds)}${sweep.state === "running" ? " so far" : ""}` : "",
         sweep.seconds_left !== null && sweep.state === "running" ? `, about ${duration(sweep.seconds_left)} left` : "",
-        ` · store ${sweep.store}`),
+      ),
       sweep.error ? problem(new Error(sweep.error)) : null,
       h("div", { class: "row-of" },
         sweep.state === "running" ? button("Stop", () => void stop(sweep)) : sweep.state === "done" ? null : button("Resume", () => void start(sweep.experiment, sweep.store), { class: "primary" }),
@@ -99,8 +107,8 @@ export function sweeps(page: Page, first: Query): View {
         : null,
       sweep.origins.length > 0
         ? h("details", null, h("summary", null, "Where it was computed"),
-            table("Provenance", [{ name: "version" }, { name: "commit" }, { name: "machine" }, { name: "when" }, { name: "seed", numeric: true }],
-              sweep.origins.map((origin) => [origin.version, origin.commit ? h("code", null, origin.commit.slice(0, 12)) : "–", origin.machine, origin.when, origin.seed === null ? "–" : String(origin.seed)])))
+            table("Provenance", [{ name: "version" }, { name: "commit" }, { name: "machine" }, { name: "when" }, { name: "seed", numeric: true }, { name: "replications", numeric: true }, { name: "computing", numeric: true }],
+              sweep.origins.map((origin) => [origin.version, origin.commit ? h("code", null, origin.commit.slice(0, 12)) : "–", origin.machine, moment(origin.when), origin.seed === null ? "–" : String(origin.seed), figure(origin.replications), duration(origin.computing_seconds)])))
         : null,
     );
   };
