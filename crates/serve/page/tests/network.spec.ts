@@ -45,6 +45,7 @@ test("channels are measured as the command measures them", async ({ page, addres
 
 test("find a channel by its name, read its numbers, and go to its messages", async ({ page, address }) => {
   await page.goto(`${address}/network?replay=run.replay`);
+  await expect(page.locator("input[type=search]")).toBeVisible();
   await page.keyboard.press("/");
   await expect(page.locator("input[type=search]")).toBeFocused();
   await page.keyboard.type("3,3 to 4,3");

@@ -37,6 +37,7 @@ export default function prepare(): void {
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(`${FOLDER}/small.toml`, SMALL);
+  writeFileSync(`${FOLDER}/slow.toml`, SMALL.replace("messages = 400", "messages = 60000"));
   writeFileSync(`${FOLDER}/ring.txt`, Array.from({ length: 6 }, (_, i) => `${i} ${(i + 1) % 6}\n`).join(""));
   for (const file of ["fabric.net", "fabric.lfts"]) copyFileSync(`../../../examples/${file}`, `${FOLDER}/${file}`);
   command("sweep", "small.toml");

@@ -14,6 +14,7 @@ test("the deadlock's cycle is the command's, word by word", async ({ page, addre
   const text = command("simulate", ...DEADLOCK);
   const lines = text.split("\n").filter((line) => /^ {4}worm \d+ \(message/.test(line)).map((line) => line.trim());
   expect(lines.length).toBe(deadlock.cycle.length);
+  await expect(page.locator(".dead .cycle-list li")).toHaveCount(lines.length);
   const shown = await page.locator(".dead .cycle-list li").evaluateAll((items) => items.map((item) => (item.textContent ?? "").replace(/\s+/g, " ").trim()));
   expect(shown).toEqual(lines);
   await expect(page.locator(".dead h2")).toHaveText(`Deadlock in cycle ${deadlock.at.toLocaleString("en")}`);

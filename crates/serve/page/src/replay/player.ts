@@ -202,6 +202,8 @@ export class Player {
     this.#showAll();
     if (this.#filter.link !== null) this.#lookFor(this.#filter.link);
     this.#view.redraw();
+    // What is counted while it is drawn.
+    this.#panelSoon();
   }
 
   // Time.
@@ -655,8 +657,8 @@ export class Player {
     if (at !== null && what !== "done") entries.push(["header at", network.routerLabel(at)]);
     const blocked: Child[] = [];
     if (wait >= 0) {
-      const asked = askedFor(chunk, wait);
-      blocked.push(h("p", { class: "blocked" }, "It waits for ", h("strong", null, asked.map((channel) => space.kind(channel) === "consumption" ? `consumption ${network.nodeLabel(space.node(channel))}` : space.label(network, channel)).join(", ")), "."));
+      const asked = this.#asked(chunk, wait);
+      blocked.push(h("p", { class: "blocked" }, "It waits for ", h("strong", null, this.#wants(chunk, wait)), "."));
       const stand = new Map<number, [Chunk, number]>();
       for (const channel of asked) for (const holder of this.#holdersOf(channel)) stand.set(holder.chunk.worm[holder.w], [holder.chunk, holder.w]);
       stand.delete(worm);
@@ -679,6 +681,23 @@ export class Player {
           table(`Channels of worm ${worm}`, [{ name: "channel" }, { name: "got", numeric: true }, { name: "left", numeric: true }, { name: flits ? "flits" : "now", numeric: true }], rows)),
         flits ? null : h("p", { class: "quiet" }, "Where its single flits are has no closed form here, so only what it holds is shown.")),
     );
+  }
+
+  /** What a worm asks for, as the command lists it: consumption channels first. */
+  #asked(chunk: Chunk, wait: number): number[] {
+    const asked = askedFor(chunk, wait);
+    const consumes = (channel: number): boolean => this.#replay.space.kind(channel) === "consumption";
+    return [...asked.filter(consumes), ...asked.filter((channel) => !consumes(channel))];
+  }
+
+  /** The names of what is asked for: of a node's channels, any will do. */
+  #wants(chunk: Chunk, wait: number): string {
+    const { network, space } = this.#replay;
+    const names = this.#asked(chunk, wait).map((channel) => {
+      const kind = space.kind(channel);
+      return kind === "link" ? network.linkLabel(channel) : `${kind} ${network.nodeLabel(space.node(channel))}`;
+    });
+    return [...new Set(names)].join(", ");
   }
 
   /** Who has a channel; of a pool of consumption channels, all who have one of the node's. */
@@ -774,7 +793,6 @@ export class Player {
       if (matching && wait >= 0) rows.push({ chunk, w, wait });
     });
     rows.sort((a, b) => a.chunk.since[a.wait] - b.chunk.since[b.wait] || a.chunk.worm[a.w] - b.chunk.worm[b.w]);
-    const { network, space } = this.#replay;
     const scrolled = this.#list.querySelector(".scroll")?.scrollTop ?? 0;
     if (this.#list.contains(document.activeElement) && document.activeElement instanceof HTMLButtonElement && this.#playing) return;
     fill(
@@ -786,7 +804,7 @@ export class Player {
           : table("Worms that wait, the longest first", [{ name: "message" }, { name: "waits for" }, { name: "for", numeric: true }],
               rows.slice(0, ROWS).map(({ chunk, w, wait }) => [
                 this.#mark(chunk.message[w], chunk.worm[w], () => this.#change({ worm: chunk.worm[w] })),
-                askedFor(chunk, wait).map((channel) => space.kind(channel) === "link" ? network.linkLabel(channel) : `${space.kind(channel)} ${network.nodeLabel(space.node(channel))}`).join(", "),
+                this.#wants(chunk, wait),
                 figure(this.#t - chunk.since[wait])])),
         rows.length > ROWS ? h("p", { class: "quiet" }, `and ${figure(rows.length - ROWS)} more`) : null,
       ),

@@ -27,6 +27,8 @@ export function sweeps(page: Page, first: Query): View {
   let store = "";
 
   const form = (): void => {
+    // What is being typed stays.
+    if (begin.contains(document.activeElement)) return;
     const experiments = page.info.items.filter((item) => item.kind === "experiment");
     const chosen = query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : experiments[0]?.path ?? "");
     fill(
