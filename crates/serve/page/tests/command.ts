@@ -30,7 +30,7 @@ function fields(line: string): string[] {
 }
 
 export function version(): string {
-  return execFileSync(PROGRAM, ["--version"], { encoding: "utf8" }).trim().split(" ")[1];
+  return (/\d+\.\d+\.\d+/.exec(execFileSync(PROGRAM, ["--version"], { encoding: "utf8" })) as RegExpExecArray)[0];
 }
 
 /** The options of the run that deadlocks. */

@@ -37,9 +37,16 @@ export default function prepare(): void {
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(`${FOLDER}/small.toml`, SMALL);
-  writeFileSync(`${FOLDER}/slow.toml`, SMALL.replace("messages = 400", "messages = 60000"));
+  writeFileSync(`${FOLDER}/slow.toml`, SMALL.replace("messages = 400", "messages = 12000"));
   writeFileSync(`${FOLDER}/ring.txt`, Array.from({ length: 6 }, (_, i) => `${i} ${(i + 1) % 6}\n`).join(""));
   for (const file of ["fabric.net", "fabric.lfts"]) copyFileSync(`../../../examples/${file}`, `${FOLDER}/${file}`);
+  if (process.env.WORMCAST_DRAW) {
+    // What the guide tells of.
+    const guide = SMALL.replace('"Latency against load, 8x8 mesh"', '"Latency against load, 8x8 mesh, half of the messages multicasts"').replace("destinations = 5 }", "destinations = 5, fraction = 0.5 }");
+    writeFileSync(`${FOLDER}/guide.toml`, guide.replace("messages = 400", "messages = 4000").replace("[0.01, 0.05, 0.1, 0.3, 0.6, 1.2]", "[0.02, 0.08, 0.14, 0.2, 0.26, 0.32, 0.38]"));
+    command("sweep", "guide.toml");
+    command("simulate", "guide.toml", "--set", "algorithm=dual-path", "--set", "traffic.arrivals.rate=0.2", "--replay", "load.replay");
+  }
   command("sweep", "small.toml");
   command("simulate", ...RUN, "--replay", "run.replay");
   command("simulate", ...DEADLOCK, "--replay", "dead.replay", "--waits", "dead.json");

@@ -1,7 +1,7 @@
 // What all tests share: the server, and a page that reaches nothing but the server.
 
 import { test as base, expect } from "@playwright/test";
-import type { Page } from "@playwright/test";
+import type { BrowserContext, BrowserContextOptions, Page } from "@playwright/test";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { FOLDER, PROGRAM } from "./command.ts";
@@ -12,7 +12,10 @@ interface Shared {
 }
 
 interface Each {
-  guarded: void;
+  /** Nothing leaves the machine, and nothing that the content policy refuses, no error of a script, is overlooked. */
+  guards: (context: BrowserContext) => Promise<void>;
+  /** A page in another window, of another size or with other colours. */
+  other: (options: BrowserContextOptions) => Promise<Page>;
 }
 
 async function serve(folder: string): Promise<{ process: ChildProcess; address: string }> {
@@ -40,11 +43,10 @@ export const test = base.extend<Each, Shared>({
     },
     { scope: "worker" },
   ],
-  // Nothing leaves the machine, and nothing that the content policy refuses, no error of a script, is overlooked.
-  guarded: [
-    async ({ context, address }, use) => {
-      const refused: string[] = [];
-      const errors: string[] = [];
+  guards: async ({ address }, use) => {
+    const refused: string[] = [];
+    const errors: string[] = [];
+    await use(async (context) => {
       await context.route("**/*", (route) => {
         const url = route.request().url();
         // While the page is being written: what `npm run build` has just made, not what the program embeds.
@@ -54,20 +56,31 @@ export const test = base.extend<Each, Shared>({
         refused.push(url);
         return route.abort();
       });
-      const watch = (page: Page): void => {
+      context.on("page", (page) => {
         page.on("pageerror", (error) => errors.push(String(error)));
         page.on("console", (message) => {
           // An answer that is an error is said by the page; whether it should have been one, the tests say.
           if (message.type() === "error" && !/Failed to load resource/.test(message.text())) errors.push(message.text());
         });
-      };
-      context.on("page", watch);
-      await use();
-      expect(refused, "requests that left the machine").toEqual([]);
-      expect(errors, "errors of the page").toEqual([]);
-    },
-    { auto: true },
-  ],
+      });
+    });
+    expect(refused, "requests that left the machine").toEqual([]);
+    expect(errors, "errors of the page").toEqual([]);
+  },
+  context: async ({ context, guards }, use) => {
+    await guards(context);
+    await use(context);
+  },
+  other: async ({ browser, guards }, use) => {
+    const made: BrowserContext[] = [];
+    await use(async (options) => {
+      const context = await browser.newContext(options);
+      made.push(context);
+      await guards(context);
+      return context.newPage();
+    });
+    for (const context of made) await context.close();
+  },
 });
 
 export { expect };

@@ -79,7 +79,7 @@ test("a click makes a destination, another one the source, another one fails a l
   // The mesh lies in the middle, its rows and columns one distance apart.
   const place = async (column: number, row: number, below = 0): Promise<[number, number]> => {
     const box = (await canvas.boundingBox()) as { x: number; y: number; width: number; height: number };
-    const pitch = Math.min(box.width / 4.2, box.height / 4.2, 96);
+    const pitch = Math.min(box.width / 4.2, box.height / 4.2, 128);
     return [box.x + box.width / 2 + (column - 1.5) * pitch, box.y + box.height / 2 - (row - 1.5) * pitch + below * pitch];
   };
   await page.mouse.click(...(await place(3, 3)));

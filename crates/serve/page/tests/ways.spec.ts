@@ -110,10 +110,9 @@ test("what screen readers need: names of all controls, one main part, live news"
   await expect(page.locator("[aria-live=polite]")).toHaveText("Cycle 5001");
 });
 
-test("colours of text can be read in light and in dark", async ({ browser, address }) => {
+test("colours of text can be read in light and in dark", async ({ other, address }) => {
   for (const colorScheme of ["light", "dark"] as const) {
-    const context = await browser.newContext({ colorScheme });
-    const page = await context.newPage();
+    const page = await other({ colorScheme });
     for (const [name, path, ready] of VIEWS) {
       await page.goto(address + path);
       await expect(page.locator(ready).first(), name).toBeVisible();
@@ -145,13 +144,11 @@ test("colours of text can be read in light and in dark", async ({ browser, addre
       });
       expect(poor, `${colorScheme} ${name}`).toEqual([]);
     }
-    await context.close();
   }
 });
 
-test("nothing sticks out at 360 pixels", async ({ browser, address }) => {
-  const context = await browser.newContext({ viewport: { width: 360, height: 740 }, hasTouch: true });
-  const page = await context.newPage();
+test("nothing sticks out at 360 pixels", async ({ other, address }) => {
+  const page = await other({ viewport: { width: 360, height: 740 }, hasTouch: true });
   for (const [name, path, ready] of VIEWS) {
     await page.goto(address + path);
     await expect(page.locator(ready).first(), name).toBeVisible();
@@ -162,14 +159,12 @@ test("nothing sticks out at 360 pixels", async ({ browser, address }) => {
     expect(wide, name).toEqual([]);
     expect(width, name).toBeLessThanOrEqual(360);
   }
-  await context.close();
 });
 
-test("pictures of every view", async ({ browser, address }) => {
+test("pictures of every view", async ({ other, address }) => {
   const folder = "shots";
   for (const [suffix, options] of [["", {}], ["-dark", { colorScheme: "dark" as const }], ["-360", { viewport: { width: 360, height: 740 } }]] as const) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    const page = await context.newPage();
+    const page = await other({ viewport: { width: 1280, height: 800 }, ...options });
     for (const [name, path, ready] of VIEWS) {
       await page.goto(address + path);
       await expect(page.locator(ready).first(), name).toBeVisible();
@@ -177,6 +172,42 @@ test("pictures of every view", async ({ browser, address }) => {
       const picture = await page.screenshot({ path: `${folder}/${name}${suffix}.png` });
       expect(picture.length, name).toBeGreaterThan(5000);
     }
-    await context.close();
   }
+});
+
+test("pictures for the guide", async ({ other, address }) => {
+  test.skip(!process.env.WORMCAST_DRAW, "drawn with WORMCAST_DRAW=1, into docs/images");
+  const page = await other({ viewport: { width: 1080, height: 640 } });
+  const draw = async (name: string): Promise<void> => {
+    await page.mouse.move(0, 0);
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: `../../../docs/images/browser-${name}.png` });
+  };
+  await page.goto(`${address}/network?replay=load.replay&measure=use`);
+  await expect(page.locator(".numbers tbody tr").first()).toBeVisible();
+  await draw("network");
+  await page.goto(`${address}/curves?experiment=guide.toml&store=results/store.db`);
+  await page.locator(".values tbody tr").nth(2).locator("button").nth(1).click();
+  await expect(page.locator(".small-chart canvas")).toBeVisible();
+  await draw("curves");
+  await page.goto(`${address}/replay?file=load.replay`);
+  await page.getByRole("button", { name: "Find the bottleneck" }).click();
+  await expect(page.locator("details[data-kind=multicast] tbody tr").first()).toBeVisible();
+  await draw("bottleneck");
+  await page.locator("details[data-kind=multicast] tbody button").first().click();
+  await expect(page.locator(".follow")).toBeVisible();
+  await page.getByLabel("What the worms do").evaluate((panel) => panel.scrollTo(0, panel.querySelector<HTMLElement>(".follow")!.offsetTop - 60));
+  await draw("worm");
+  await page.goto(`${address}/replay?file=dead.replay`);
+  await expect(page.locator(".dead .cycle-list li").first()).toBeVisible();
+  await draw("replay");
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube`);
+  await expect(page.locator("[data-verdict]")).toBeVisible();
+  await draw("deadlock");
+  await page.goto(`${address}/plan?topology=mesh:8x8&source=4,3&destinations=1,4;1,5;2,7;6,5;7,2;5,1;2,1&algorithms=dual-path,pure-negative-first,u-mesh`);
+  await expect(page.locator("[data-figure=steps]")).toHaveCount(3);
+  await draw("planner");
+  await page.goto(`${address}/sweeps`);
+  await page.getByText("Where it was computed").first().click();
+  await draw("sweeps");
 });

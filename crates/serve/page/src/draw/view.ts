@@ -23,7 +23,7 @@ export interface Handlers {
 }
 
 /** Where drawings begin: at most this many pixels for a distance between neighbours, so that small networks are not huge. */
-const LARGEST_PITCH = 96;
+const LARGEST_PITCH = 128;
 
 /** The canvas of a frame, and how the network lies on it. */
 export class Pen {

@@ -279,7 +279,7 @@ export class Drawing {
     for (const hop of headers(chunk, w, t)) this.#header(pen, chunk, hop, t, colours.text);
     if (wait >= 0) this.#waits(pen, chunk, wait, colours.text, Math.max(2, pen.thickness * 0.8));
     const [sx, sy] = this.#network.nodeAt(chunk.from[w]);
-    pen.disc(pen.x(sx), pen.y(sy), Math.max(4, 0.6 * pen.radius), colour);
+    pen.ring(pen.x(sx), pen.y(sy), Math.max(5, 1.25 * pen.radius), colour, Math.max(2, 0.06 * pen.pitch));
     const [reached, missing] = [new Set<number>(), new Set<number>()];
     for (let d = chunk.firstDelivery[w]; d < chunk.firstDelivery[w + 1]; d++) (chunk.delivered[d] <= t ? reached : missing).add(chunk.deliveredTo[d]);
     for (let d = chunk.firstMissing[w]; d < chunk.firstMissing[w + 1]; d++) missing.add(chunk.missing[d]);

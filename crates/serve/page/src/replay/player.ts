@@ -69,6 +69,7 @@ export class Player {
   #loading = false;
   #error: string | null = null;
   #counts: Counts | null = null;
+  #counted = "";
   #panelDue = 0;
   #addressDue = 0;
   #aheadDue = 0;
@@ -202,8 +203,6 @@ export class Player {
     this.#showAll();
     if (this.#filter.link !== null) this.#lookFor(this.#filter.link);
     this.#view.redraw();
-    // What is counted while it is drawn.
-    this.#panelSoon();
   }
 
   // Time.
@@ -342,6 +341,11 @@ export class Player {
   #draw(pen: Pen): void {
     this.#counts = this.#drawing.draw(pen, { chunks: this.#chunks, t: this.#t, filter: this.#filter, colouring: this.#colouring(), cycle: this.#cycle, buffer: this.#buffer });
     this.#view.labels(pen);
+    const counted = JSON.stringify(this.#counts);
+    if (counted !== this.#counted) {
+      this.#counted = counted;
+      this.#panelSoon();
+    }
     const canvas = this.#view.canvas;
     canvas.dataset.cycle = String(this.#t);
     canvas.dataset.worms = String(this.#counts.present);
@@ -665,7 +669,7 @@ export class Player {
       if (stand.size > 0) blocked.push(h("p", null, "Held by ", ...[...stand.entries()].slice(0, 8).flatMap(([id], i) => [i > 0 ? ", " : "", button(`worm ${id}`, () => this.#change({ worm: id }), { class: "plain strong" })]), "."));
     }
     const reached: string[] = [];
-    for (let d = chunk.firstDelivery[w]; d < chunk.firstDelivery[w + 1]; d++) reached.push(`${network.nodeLabel(chunk.deliveredTo[d])} in ${figure(chunk.delivered[d])}`);
+    for (let d = chunk.firstDelivery[w]; d < chunk.firstDelivery[w + 1]; d++) reached.push(`${network.nodeLabel(chunk.deliveredTo[d])} in cycle ${figure(chunk.delivered[d])}`);
     if (reached.length > 0) entries.push(["delivers to", reached.join("; ")]);
     const missing: string[] = [];
     for (let d = chunk.firstMissing[w]; d < chunk.firstMissing[w + 1]; d++) missing.push(network.nodeLabel(chunk.missing[d]));

@@ -180,11 +180,14 @@ export function curves(page: Page, first: Query): View {
         }
         const y = u.valToPos(point.mean, "y", true);
         if (point.low !== null && point.high !== null) {
+          // What lies outside of the plot is cut off, as when an interval is wider than the axis.
+          const within = (y: number): number => Math.max(u.bbox.top, Math.min(u.bbox.top + u.bbox.height, y));
           const [low, high] = [u.valToPos(Math.max(point.low, query.log === "1" ? point.mean / 100 : -Infinity), "y", true), u.valToPos(point.high, "y", true)];
           ctx.beginPath();
-          ctx.moveTo(x, low);
-          ctx.lineTo(x, high);
+          ctx.moveTo(x, within(low));
+          ctx.lineTo(x, within(high));
           for (const end of [low, high]) {
+            if (end !== within(end)) continue;
             ctx.moveTo(x - 4 * ratio, end);
             ctx.lineTo(x + 4 * ratio, end);
           }

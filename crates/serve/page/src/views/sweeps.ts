@@ -110,7 +110,7 @@ export function sweeps(page: Page, first: Query): View {
       sweep.origins.length > 0
         ? h("details", null, h("summary", null, "Where it was computed"),
             table("Provenance", [{ name: "version" }, { name: "commit" }, { name: "machine" }, { name: "when" }, { name: "seed", numeric: true }, { name: "replications", numeric: true }, { name: "computing", numeric: true }],
-              sweep.origins.map((origin) => [origin.version, origin.commit ? h("code", null, origin.commit.slice(0, 12)) : "–", origin.machine, moment(origin.when), origin.seed === null ? "–" : String(origin.seed), figure(origin.replications), duration(origin.computing_seconds)])))
+              sweep.origins.map((origin) => [origin.version, origin.commit ? h("code", null, origin.commit) : "–", origin.machine, moment(origin.when), origin.seed === null ? "–" : String(origin.seed), figure(origin.replications), duration(origin.computing_seconds)])))
         : null,
     );
   };
