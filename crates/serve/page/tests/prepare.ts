@@ -1,6 +1,6 @@
 // Makes the folder that the tests serve, by the command.
 
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { command, DEADLOCK, FOLDER, RUN } from "./command.ts";
 
 const SMALL = `title = "Latency against load, 8x8 mesh"
@@ -42,10 +42,11 @@ export default function prepare(): void {
   for (const file of ["fabric.net", "fabric.lfts"]) copyFileSync(`../../../examples/${file}`, `${FOLDER}/${file}`);
   if (process.env.WORMCAST_DRAW) {
     // What the guide tells of.
-    const guide = SMALL.replace('"Latency against load, 8x8 mesh"', '"Latency against load, 8x8 mesh, half of the messages multicasts"').replace("destinations = 5 }", "destinations = 5, fraction = 0.5 }");
-    writeFileSync(`${FOLDER}/guide.toml`, guide.replace("messages = 400", "messages = 4000").replace("[0.01, 0.05, 0.1, 0.3, 0.6, 1.2]", "[0.02, 0.08, 0.14, 0.2, 0.26, 0.32, 0.38]"));
-    command("sweep", "guide.toml");
-    command("simulate", "guide.toml", "--set", "algorithm=dual-path", "--set", "traffic.arrivals.rate=0.2", "--replay", "load.replay");
+    const guide = /```toml\n(.*?)```/s.exec(readFileSync("../../../docs/guide/browser.md", "utf8"));
+    writeFileSync(`${FOLDER}/tour.toml`, (guide as RegExpExecArray)[1]);
+    command("sweep", "tour.toml");
+    command("simulate", "tour.toml", "--set", "traffic.arrivals.rate=0.14", "--replay", "tour.replay");
+    command("simulate", "tour.toml", "--set", "switching.consumption_ports=1", "--replay", "stuck.replay");
   }
   command("sweep", "small.toml");
   command("simulate", ...RUN, "--replay", "run.replay");
