@@ -22,4 +22,5 @@ mod server;
 mod work;
 
 pub use folder::Kind;
+pub use page::{SCRIPT, STYLE};
 pub use server::{Address, ServeError, Settings, serve};

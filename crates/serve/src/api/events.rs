@@ -26,7 +26,10 @@ pub(crate) struct Events {
     news: VecDeque<Event>,
 }
 
-pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Sse<KeepAliveStream<Events>>, Refusal> {
+pub(super) async fn get(
+    Extracted(state): Extracted<Shared>,
+    given: Given,
+) -> Result<Sse<KeepAliveStream<Events>>, Refusal> {
     given.only(&[], &[])?;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -8,6 +8,7 @@ mod fabric;
 mod oracle;
 mod reachability;
 mod refusals;
+mod replay;
 mod rules;
 mod selection;
 mod software_multicast;

@@ -18,6 +18,8 @@ mod man;
 mod merge;
 mod output;
 mod plan;
+#[cfg(feature = "serve")]
+mod played;
 mod report;
 mod reproduce;
 mod results;

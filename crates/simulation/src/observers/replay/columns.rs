@@ -466,4 +466,83 @@ mod tests {
         let too_many = [[0xff; 9].as_slice(), &[2]].concat();
         assert!(Reader { left: &too_many }.next().is_err());
     }
+
+    /// Worms that branch, wait, and are there at the end.
+    fn sample() -> (Wiring, Vec<ReplayWorm>) {
+        let (mesh, ports) = ([0, 0, 1, 1, 2, 2, 3, 3], wormcast_network::Ports { injection: 1, consumption: 2 });
+        let to = vec![1, 2, 0, 3, 0, 3, 1, 2];
+        let space = ChannelSpace::of(8, 4, ports).unwrap();
+        let wiring = Wiring::new(space, 4, [mesh.to_vec(), to], [vec![0, 1, 2, 3], vec![0, 1, 2, 3]]).unwrap();
+        let channel = ChannelId::new;
+        let hop =
+            |id, parent, granted, released| ReplayHop { channel: channel(id), parent, granted, released, flits: 5 };
+        let worm = |id: u64| ReplayWorm {
+            worm: id * 3,
+            message: id,
+            from: NodeId::new(0),
+            source: NodeId::new(1),
+            destinations: 2,
+            length: 5,
+            generated: id * 10,
+            started: Some(id * 10 + 1),
+            dead: id % 2 == 1,
+            deliveries: vec![(NodeId::new(3), id * 10 + 30)],
+            undelivered: vec![NodeId::new(2)],
+            hops: vec![
+                hop(8, None, id * 10 + 2, Some(id * 10 + 9)),
+                hop(0, Some(0), id * 10 + 4, Some(id * 10 + 10)),
+                hop(1, Some(0), id * 10 + 4, None),
+                hop(18, Some(1), id * 10 + 6, Some(id * 10 + 11)),
+                // A channel that is behind nothing.
+                hop(6, None, id * 10 + 7, None),
+            ],
+            waits: vec![
+                ReplayWait { hop: Some(1), since: id * 10 + 3, channels: [channel(0)].into() },
+                ReplayWait { hop: Some(3), since: id * 10 + 5, channels: [channel(14), channel(15)].into() },
+                ReplayWait { hop: None, since: 40, channels: [channel(7)].into() },
+            ],
+        };
+        (wiring, (0..20).map(worm).collect())
+    }
+
+    #[test]
+    fn worms_come_back() {
+        let (wiring, worms) = sample();
+        assert_eq!(decode(&encode(&worms, &wiring, 500), &wiring, 500).unwrap(), worms);
+        assert_eq!(decode(&encode(&[], &wiring, 9), &wiring, 9).unwrap(), []);
+    }
+
+    /// What a checksum does not see: chunks that were written wrong.
+    #[test]
+    fn no_bytes_make_a_panic() {
+        let (wiring, worms) = sample();
+        let whole = encode(&worms, &wiring, 500);
+        let mut random = 1_u64;
+        let mut next = |below: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % below
+        };
+        let (mut errors, mut others) = (0, 0);
+        for _ in 0..20_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=next(3) {
+                let at = next(bytes.len());
+                match next(4) {
+                    0 => bytes[at] = next(256) as u8,
+                    1 => bytes[at] = 0xff,
+                    2 => drop(bytes.remove(at)),
+                    _ => bytes.insert(at, next(256) as u8),
+                }
+            }
+            match decode(&bytes, &wiring, 500) {
+                Err(_) => errors += 1,
+                Ok(read) => others += usize::from(read != worms),
+            }
+        }
+        assert!(errors > 1000 && others > 100, "{errors} {others}");
+        for end in 0..whole.len() {
+            assert!(decode(&whole[..end], &wiring, 500).is_err());
+        }
+        assert!(decode(&[&whole[..], &[0]].concat(), &wiring, 500).is_err());
+    }
 }

@@ -21,7 +21,8 @@ pub struct ReplayFile<R> {
     wiring: Wiring,
     cycles: Cycle,
     measures: Measures,
-    chunks: Vec<Entry>,
+    index: Vec<ReplayChunk>,
+    places: Vec<Place>,
 }
 
 /// A chunk, as the index has it.
@@ -131,7 +132,13 @@ impl<R: Read + Seek> ReplayFile<R> {
         if next != end {
             return Err(damaged("its chunks are not where its index says"));
         }
-        Ok(Self { file, json, wiring, cycles, measures, chunks })
+        let entry = |chunk: &Entry| ReplayChunk {
+            first_cycle: chunk.first_cycle,
+            last_cycle: chunk.last_cycle,
+            worms: chunk.worms,
+        };
+        let (index, places) = chunks.iter().map(|chunk| (entry(chunk), chunk.place)).unzip();
+        Ok(Self { file, json, wiring, cycles, measures, index, places })
     }
 
     /// The header, as JSON.
@@ -145,12 +152,8 @@ impl<R: Read + Seek> ReplayFile<R> {
     }
 
     /// The index.
-    pub fn chunks(&self) -> impl ExactSizeIterator<Item = ReplayChunk> {
-        self.chunks.iter().map(|&Entry { first_cycle, last_cycle, worms, .. }| ReplayChunk {
-            first_cycle,
-            last_cycle,
-            worms,
-        })
+    pub fn chunks(&self) -> &[ReplayChunk] {
+        &self.index
     }
 
     /// The cycles in which a flit crossed each channel, in which worms held it, and that worms waited for it; and how many worms were granted it.
@@ -170,9 +173,9 @@ impl<R: Read + Seek> ReplayFile<R> {
     /// # Errors
     /// If there is no such chunk, or it cannot be read or is damaged.
     pub fn deflated(&mut self, index: usize) -> Result<Vec<u8>, ReplayError> {
-        let chunks = self.chunks.len();
-        let place = self.chunks.get(index).ok_or(ReplayError::NoChunk { index, chunks })?.place;
-        piece(&mut self.file, &place)
+        let chunks = self.places.len();
+        let place = self.places.get(index).ok_or(ReplayError::NoChunk { index, chunks })?;
+        piece(&mut self.file, place)
     }
 
     /// The worms of a chunk, by id.
@@ -181,10 +184,9 @@ impl<R: Read + Seek> ReplayFile<R> {
     /// If there is no such chunk, or it cannot be read or is damaged.
     pub fn worms(&mut self, index: usize) -> Result<Vec<ReplayWorm>, ReplayError> {
         let deflated = self.deflated(index)?;
-        let entry = &self.chunks[index];
-        let inflated = inflate(&deflated, &entry.place, "a chunk")?;
+        let inflated = inflate(&deflated, &self.places[index], "a chunk")?;
         let worms = decode(&inflated, &self.wiring, self.cycles)?;
-        if worms.len() != entry.worms {
+        if worms.len() != self.index[index].worms {
             return Err(damaged("a chunk has other worms than the index says"));
         }
         Ok(worms)
