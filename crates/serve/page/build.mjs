@@ -11,13 +11,24 @@ const result = await build({
   minify: true,
   format: "iife",
   target: ["chrome115", "firefox115", "safari17"],
-  legalComments: "eof",
+  legalComments: "none",
+  metafile: true,
   charset: "utf8",
   write: false,
   outdir: "../dist",
   logLevel: "warning",
 });
+// The packages that are in it, with their licences: each text once.
+const packages = new Set(Object.keys(result.metafile.inputs).map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]).filter(Boolean));
+const licences = new Map();
+for (const name of [...packages].sort()) {
+  const text = (await readFile(`node_modules/${name}/LICENSE`, "utf8")).trim();
+  licences.set(text, [...(licences.get(text) ?? []), name]);
+}
+const notices = [...licences].map(([text, names]) => `${names.join(", ")}:\n${text}`).join("\n\n");
+
 const files = new Map(result.outputFiles.map((file) => [file.path.split("/").pop(), Buffer.from(file.contents)]));
+files.set("page.js", Buffer.concat([files.get("page.js"), Buffer.from(`/*\n${notices.replaceAll("*/", "* /")}\n*/\n`)]));
 for (const name of ["index.html", "icon.svg"]) files.set(name, await readFile(`src/${name}`));
 
 let total = 0;

@@ -46,7 +46,7 @@ export default function prepare(): void {
     writeFileSync(`${FOLDER}/tour.toml`, (guide as RegExpExecArray)[1]);
     command("sweep", "tour.toml");
     command("simulate", "tour.toml", "--set", "traffic.arrivals.rate=0.14", "--replay", "tour.replay");
-    command("simulate", "tour.toml", "--set", "switching.consumption_ports=1", "--replay", "stuck.replay");
+    command("simulate", "tour.toml", "--set", "switching.consumption_ports=1", "--set", "traffic.multicast.fraction=1", "--set", "traffic.arrivals.rate=0.1", "--replay", "stuck.replay");
   }
   command("sweep", "small.toml");
   command("simulate", ...RUN, "--replay", "run.replay");

@@ -199,11 +199,9 @@ test("pictures for the guide", async ({ other, address }) => {
   await expect(page.locator(".follow")).toBeVisible();
   await page.getByLabel("What the worms do").evaluate((panel) => panel.scrollTo(0, panel.querySelector<HTMLElement>(".follow")!.offsetTop - 60));
   await draw("worm");
-  await page.setViewportSize({ width: 940, height: 560 });
   await page.goto(`${address}/replay?file=stuck.replay`);
   await expect(page.locator(".dead .cycle-list li").first()).toBeVisible();
   await draw("replay");
-  await page.setViewportSize({ width: 1080, height: 640 });
   await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube`);
   await expect(page.locator("[data-verdict]")).toBeVisible();
   await draw("deadlock");

@@ -486,7 +486,7 @@ export class NetworkView {
       const label = network.routerLabel(router);
       // Inside of the disc if it can be read there, else below.
       const fitting = Math.min(size, (1.9 * pen.radius) / (0.55 * label.length));
-      if (fitting >= 8) this.#write(pen, label, x, y, on?.get(router) ?? colours.text, fitting);
+      if (fitting >= 7) this.#write(pen, label, x, y, on?.get(router) ?? colours.text, fitting);
       else this.#write(pen, label, x, y + pen.radius + size * 0.75, colours.text, Math.min(12, size), colours.ground);
     }
   }
