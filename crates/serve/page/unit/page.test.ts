@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { changed, format, list, parse, whole } from "../src/address.ts";
 import type { Curves } from "../src/api.ts";
-import { scaleOf, svgOf } from "../src/draw/picture.ts";
+import { scaleOf, svgOf, ticksOf } from "../src/draw/picture.ts";
 import { largest, maximum } from "../src/measure.ts";
 import { ChannelSpace, coordinates, Network } from "../src/network.ts";
 import { mesh } from "./mesh.ts";
@@ -71,8 +71,10 @@ test("the plot that is downloaded has its points, signs and names", () => {
 });
 
 test("ticks are round and cover the values", () => {
-  const scale = scaleOf([3, 97], false);
-  assert.deepEqual(scale.ticks, [0, 20, 40, 60, 80, 100]);
-  assert.deepEqual(scaleOf([0.9, 120], true).ticks, [1, 2, 5, 10, 20, 50, 100]);
-  assert.deepEqual(scaleOf([], false), { ticks: [0, 1], low: 0, high: 1 });
+  const scale = scaleOf([3, 97], false, [0, 100]);
+  assert.deepEqual(ticksOf(scale, false), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual([scale(0), scale(100)], [0, 100]);
+  assert.deepEqual(ticksOf(scaleOf([0.9, 120], true, [0, 1]), true), [1, 2, 5, 10, 20, 50, 100]);
+  assert.deepEqual(scaleOf([], false, [0, 1]).domain()[0], 0);
+  assert.deepEqual(scaleOf([0, 0], false, [0, 1]).domain(), [0, 1]);
 });

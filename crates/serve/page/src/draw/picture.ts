@@ -1,37 +1,23 @@
 // A plot of curves as an SVG text: what is downloaded. Pure, so that tests can read it.
 
+import { scaleLinear, scaleLog } from "d3-scale";
+import type { ScaleContinuousNumeric } from "d3-scale";
+
 import type { Curves } from "../api.ts";
 
-export interface Scale {
-  ticks: number[];
-  low: number;
-  high: number;
+type Scale = ScaleContinuousNumeric<number, number>;
+
+/** A scale over values, from 0 on unless it is logarithmic. */
+export function scaleOf(values: readonly number[], log: boolean, range: [number, number]): Scale {
+  const good = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const [low, high] = good.length === 0 ? [1, 10] : [Math.min(...good), Math.max(...good)];
+  const scale: Scale = log ? scaleLog().domain([low, high > low ? high : low * 2]) : scaleLinear().domain([Math.min(0, low), high > Math.min(0, low) ? high : low + 1]).nice(7);
+  return scale.range(range);
 }
 
-/** Round numbers over a range, at most `most` of them or so; powers of ten and their halves on a logarithmic axis. */
-export function scaleOf(values: readonly number[], log: boolean, most = 7): Scale {
-  const good = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
-  if (good.length === 0) return { ticks: [0, 1], low: 0, high: 1 };
-  let [low, high] = [Math.min(...good), Math.max(...good)];
-  if (log) {
-    const ticks: number[] = [];
-    const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-    for (let power = first; power <= last; power++) {
-      for (const step of [1, 2, 5]) {
-        const tick = Number(`${step}e${power}`);
-        if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
-      }
-    }
-    return { ticks: ticks.length >= 2 ? ticks : [low, high], low, high };
-  }
-  low = Math.min(0, low);
-  if (high === low) high = low + 1;
-  const rough = (high - low) / most;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
-  const ticks: number[] = [];
-  for (let i = Math.floor(low / step + 1e-9); i === 0 || (i - 1) * step < high * 0.9999; i++) ticks.push(Number((i * step).toPrecision(12)));
-  return { ticks, low: ticks[0], high: ticks[ticks.length - 1] };
+/** Round numbers on it; on a logarithmic one powers of ten, twice and five times these. */
+export function ticksOf(scale: Scale, log: boolean): number[] {
+  return log ? scale.ticks(40).filter((tick) => [1, 2, 5].includes(Number(tick.toExponential(3).split("e")[0]))) : scale.ticks(7);
 }
 
 export function escaped(text: string): string {
@@ -43,19 +29,16 @@ export function svgOf(curves: Pick<Curves, "title" | "x" | "y" | "series">, colo
   const [width, height, left, right, top, bottom] = [760, 480, 74, 24, 52, 60];
   const shown = curves.series.map((series, i) => ({ ...series, colour: colours[i % colours.length] })).filter((series) => !hidden.has(series.name));
   const points = shown.flatMap((series) => series.points);
-  const xs = scaleOf(points.map((point) => point.x), curves.x.log);
-  const ys = scaleOf(points.flatMap((point) => (point.mean === null ? [] : [point.mean, point.low ?? point.mean, point.high ?? point.mean])), log);
-  const along = (value: number, { low, high }: Scale, log: boolean): number => (log ? (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low) || 1) : (value - low) / (high - low || 1));
-  const x = (value: number): number => left + along(value, xs, curves.x.log) * (width - left - right);
-  const y = (value: number): number => height - bottom - along(value, ys, log) * (height - top - bottom);
+  const x = scaleOf(points.map((point) => point.x), curves.x.log, [left, width - right]);
+  const y = scaleOf(points.flatMap((point) => (point.mean === null ? [] : [point.mean, point.low ?? point.mean, point.high ?? point.mean])), log, [height - bottom, top]);
   const n = (value: number): string => value.toFixed(2);
   const parts: string[] = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     `<text x="${left}" y="24" font-size="16" font-weight="600" fill="#1c2430">${escaped(curves.title)}</text>`,
   ];
-  for (const tick of xs.ticks) parts.push(`<text x="${n(x(tick))}" y="${height - bottom + 18}" text-anchor="middle" fill="#5a6575">${tick}</text>`);
-  for (const tick of ys.ticks) {
+  for (const tick of ticksOf(x, curves.x.log)) parts.push(`<text x="${n(x(tick))}" y="${height - bottom + 18}" text-anchor="middle" fill="#5a6575">${tick}</text>`);
+  for (const tick of ticksOf(y, log)) {
     parts.push(`<line x1="${left}" x2="${width - right}" y1="${n(y(tick))}" y2="${n(y(tick))}" stroke="#e3e8ee"/>`);
     parts.push(`<text x="${left - 8}" y="${n(y(tick) + 4)}" text-anchor="end" fill="#5a6575">${tick}</text>`);
   }
