@@ -479,7 +479,7 @@ export class NetworkView {
     if (pen.pitch < 40) return;
     const colours = palette();
     const { network } = this;
-    const size = Math.min(13, 0.16 * pen.pitch);
+    const size = Math.min(13, 0.2 * pen.pitch);
     for (let router = 0; router < network.data.routers; router++) {
       const [x, y] = [pen.x(network.x(router)), pen.y(network.y(router))];
       if (!pen.sees(x, y)) continue;
@@ -487,7 +487,7 @@ export class NetworkView {
       // Inside of the disc if it can be read there, else below.
       const fitting = Math.min(size, (1.9 * pen.radius) / (0.55 * label.length));
       if (fitting >= 7) this.#write(pen, label, x, y, on?.get(router) ?? colours.text, fitting);
-      else this.#write(pen, label, x, y + pen.radius + size * 0.75, colours.text, Math.min(12, size), colours.ground);
+      else this.#write(pen, label, x, y + pen.radius + 8, colours.text, Math.max(9, Math.min(12, size)), colours.ground);
     }
   }
 
