@@ -177,6 +177,19 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     Ok(report)
 }
 
+/// What the worms of an algorithm may wait for with these settings, and whether they can deadlock: a shortest cycle of resources found, each held while waiting
+/// for the next. It is the verdict of [`of_algorithm`], without the rest of the report.
+///
+/// # Errors
+/// As [`of_algorithm`].
+pub fn dependencies_of_algorithm<'n>(
+    algorithm: &'n dyn Algorithm,
+    settings: &Settings,
+) -> Result<(Dependencies<'n>, Option<Vec<Resource>>), AnalysisError> {
+    let settings = settings.on_channels_of(algorithm.routing())?;
+    replicated(&settings, algorithm, settings.consumption_ports(Some(algorithm)))
+}
+
 /// Whether the worms of a scenario can deadlock with its switches: a shortest cycle of resources found, each held while waiting for the next.
 /// It checks nothing else, so it is faster than [`of_algorithm`].
 pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {

@@ -47,7 +47,9 @@ mod report;
 mod settings;
 mod tables;
 
-pub use analyse::{Unicasts, deadlock_of_scenario, of_algorithm, of_multicasts, of_routing, of_tables};
+pub use analyse::{
+    Unicasts, deadlock_of_scenario, dependencies_of_algorithm, of_algorithm, of_multicasts, of_routing, of_tables,
+};
 pub use error::AnalysisError;
 pub use fabric::{Fabric, of_fabric};
 pub use groups::{Blame, GroupFound, Groups, LaneFound, LanesFound};

@@ -160,6 +160,9 @@ pub enum CycleResource {
         /// Its virtual channel, if the routing divides several into classes.
         #[serde(skip_serializing_if = "Option::is_none")]
         virtual_channel: Option<u32>,
+        /// Its id in the network.
+        #[serde(skip)]
+        id: ChannelId,
         /// The channel in readable form.
         #[serde(skip)]
         label: String,
@@ -204,6 +207,7 @@ impl CycleResource {
                     ports: both(ports),
                     lane: None,
                     virtual_channel: None,
+                    id: channel,
                     label,
                 }
             }
@@ -215,11 +219,11 @@ impl CycleResource {
     }
 
     /// The channel of the network that this is, whatever its lane.
-    pub fn channel(&self, network: &Network) -> Option<ChannelId> {
-        let Self::Channel { channel: [from, to], ports, .. } = self else { return None };
-        let (from, to) = (RouterId::new(*from), RouterId::new(*to));
-        let by_port = ports.and_then(|[port, _]| network.channel_by_port(from, port));
-        by_port.or_else(|| network.channel_between(from, to))
+    pub fn channel(&self) -> Option<ChannelId> {
+        match *self {
+            Self::Channel { id, .. } => Some(id),
+            Self::Consumption { .. } => None,
+        }
     }
 
     /// The resources of a deadlock.

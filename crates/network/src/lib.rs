@@ -74,8 +74,8 @@ pub mod watch;
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT_NUMBER, NetworkBuilder, NodeDetails};
 pub use decimal::Decimal;
 pub use drawing::{
-    CycleSvg, HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkSvg, Position, Vector, arrow,
-    arrow_head, line_beside, line_style, same_direction,
+    CycleSvg, HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkOutline, NetworkSvg, Position, Vector,
+    arrow, arrow_head, line_beside, line_style, same_direction,
 };
 pub use error::{NodeError, TopologyError};
 pub use files::{

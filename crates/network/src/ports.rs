@@ -54,6 +54,13 @@ impl ChannelSpace {
         Self { links: network.channels() as u32, nodes: network.nodes() as u32, ports }
     }
 
+    /// The channels of a network of which no more is known than these numbers; `None` if they are too many for ids.
+    pub fn of(links: usize, nodes: usize, ports: Ports) -> Option<Self> {
+        let (links, nodes) = (u32::try_from(links).ok()?, u32::try_from(nodes).ok()?);
+        let all = nodes.checked_mul(ports.injection.checked_add(ports.consumption)?)?.checked_add(links)?;
+        (all < u32::MAX).then_some(Self { links, nodes, ports })
+    }
+
     /// The ports that the numbering was made for.
     pub fn ports(&self) -> Ports {
         self.ports

@@ -68,7 +68,7 @@
 //! # Where to look next
 //!
 //! - [`Scenario::new`] checks all settings against each other; [`simulate_observed`] adds an observer of your own.
-//! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`] and [`WaitLog`] are observers that become files.
+//! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`], [`Replay`] and [`WaitLog`] are observers that become files.
 //! - [`plan_messages`] measures plans without simulating time.
 //! - [`search_deadlock`] searches, within a budget, for messages that reach a deadlock, or proves that there are none.
 
@@ -105,6 +105,10 @@ pub use observers::buffer_use::BufferLog;
 pub use observers::channel_use::ChannelUse;
 pub use observers::deliveries::DeliveryLog;
 pub use observers::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
+pub use observers::replay::{
+    REPLAY_MAGIC, Replay, ReplayChunk, ReplayError, ReplayFile, ReplayHop, ReplayRun, ReplayWait, ReplayWorm,
+    replay_settings,
+};
 pub use observers::timeline::Timeline;
 pub use observers::waits::{WaitLog, WaitsDot, WaitsSvg};
 pub use run::batches::BACKLOG;

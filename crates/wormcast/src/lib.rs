@@ -66,6 +66,8 @@ pub use wormcast_multicast as multicast;
 pub use wormcast_network as network;
 pub use wormcast_papers as papers;
 pub use wormcast_routing as routing;
+#[cfg(feature = "serve")]
+pub use wormcast_serve as serve;
 pub use wormcast_simulation as simulation;
 
 /// The guide's listings, compiled and run as doc tests.

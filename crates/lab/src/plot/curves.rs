@@ -24,10 +24,7 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     let quantity = Quantity::named(&figure.x);
     let measured = quantity.is_some();
     let measured_before = quantity.is_some_and(|quantity| quantity.kind() != Kind::Simulated);
-    let shown = |mark: &Mark| {
-        let height = mark.value().is_none_or(|(y, _)| y > 0.0);
-        (!figure.log_x || mark.x > 0.0) && (!figure.log_y || height)
-    };
+    let shown = |mark: &Mark| is_shown(figure, mark);
     let legend = Legend::new(figure, &marked);
     let mut curves: Vec<Curve> = Vec::new();
     for (summary, mark) in marked.iter().filter(|(_, mark)| shown(mark)) {
@@ -96,6 +93,21 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
         }
         _ => Ok(chart),
     }
+}
+
+/// The marks of a figure with their labels and the summaries that they are of: those that a plot shows, in the order of the summaries.
+pub(crate) fn placed<'s>(figure: &Figure, summaries: &'s [PointSummary]) -> Vec<(String, &'s PointSummary, Mark)> {
+    let marked: Vec<(&PointSummary, Mark)> =
+        summaries.iter().filter_map(|summary| Some((summary, mark(figure, summary)?))).collect();
+    let legend = Legend::new(figure, &marked);
+    let there = marked.into_iter().filter(|(_, mark)| is_shown(figure, mark));
+    there.map(|(summary, mark)| (legend.label(summary), summary, mark)).collect()
+}
+
+/// Whether a mark has a place on the figure's axes.
+fn is_shown(figure: &Figure, mark: &Mark) -> bool {
+    let height = mark.value().is_none_or(|(y, _)| y > 0.0);
+    (!figure.log_x || mark.x > 0.0) && (!figure.log_y || height)
 }
 
 /// A share in percent without noise from its binary form.

@@ -4,6 +4,7 @@ mod band;
 mod canvas;
 mod chart;
 mod curves;
+mod data;
 mod differences;
 mod draw;
 mod legend;
@@ -23,6 +24,7 @@ use crate::figure::Figure;
 use crate::statistics::summary::PointSummary;
 use canvas::Canvas;
 use chart::Chart;
+pub use data::{PlotAxis, PlotData, PlotPoint, PlotSeries, plot_data};
 use draw::Layout;
 
 /// A drawn plot.

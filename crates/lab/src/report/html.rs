@@ -16,6 +16,7 @@ pub(super) fn page(page: &Page) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (page.title) }
                 style { (PreEscaped(STYLE)) }
+                @if let Some(player) = page.player { style { (PreEscaped(player.style.replace("</style", "<\\/style"))) } }
             }
             body {
                 h1 { (page.title) }
@@ -29,6 +30,7 @@ pub(super) fn page(page: &Page) -> String {
                         @for block in &section.blocks { (self::block(block)) }
                     }
                 }
+                @if let Some(player) = page.player { script { (PreEscaped(player.script.replace("</script", "<\\/script"))) } }
             }
         }
     }
@@ -50,6 +52,10 @@ fn block(of: &Block) -> Markup {
             },
             Block::Figure { caption, svg, .. } => figure {
                 (PreEscaped(drawing(svg)))
+                figcaption { (caption) }
+            },
+            Block::Replay { caption, data } => figure {
+                div.wc data-wormcast="replay" { script type="application/json" { (PreEscaped(data)) } }
                 figcaption { (caption) }
             },
             Block::Beside { figures, said } => div.beside {

@@ -45,6 +45,7 @@ fn write(block: &Block, folder: &str, text: &mut String) {
             let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
             let _ = write!(text, "\n![{}](<{folder}{name}>)\n", plain(caption));
         }
+        Block::Replay { caption, .. } => drop(write!(text, "\n{}\n", plain(caption))),
         Block::Table(Table { head, rows, .. }) => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
             let line = |cells: Vec<String>| {

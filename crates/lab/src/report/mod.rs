@@ -7,6 +7,7 @@ mod exhibit;
 mod html;
 mod made;
 mod markdown;
+mod player;
 mod ranking;
 mod results;
 mod sensitivity;
@@ -16,6 +17,7 @@ use crate::verdict::Verdict;
 
 pub use commands::{shell_line, shown_path};
 pub use exhibit::{Reported, experiments_page, figures, numbers_section};
+pub use player::Player;
 pub use sensitivity::{Change, Sentence, sensitivity};
 
 /// A page.
@@ -25,6 +27,8 @@ pub struct Page {
     /// What made it, and when.
     byline: String,
     sections: Vec<Section>,
+    /// What plays the recorded runs on it, if there are any.
+    player: Option<Player>,
 }
 
 /// A part of a page with a heading.
@@ -73,6 +77,13 @@ pub enum Block {
         caption: String,
         /// The text of its file.
         svg: String,
+    },
+    /// A recorded run, to be played.
+    Replay {
+        /// What it shows.
+        caption: String,
+        /// The file, as JSON.
+        data: String,
     },
     /// Plots, and beside them what is said of them.
     Beside {
@@ -205,7 +216,7 @@ impl Page {
         quick: Option<bool>,
     ) -> Self {
         sections.push(made::section(program, origins, quick));
-        Self { title, byline: made::byline(program, origins), sections }
+        Self { title, byline: made::byline(program, origins), sections, player: None }
     }
 
     /// The page as HTML: one file that needs nothing else.
@@ -250,7 +261,7 @@ mod tests {
             level: 1,
             blocks: vec![Block::Text(text), Block::Text("one ` alone".to_owned())],
         };
-        let page = Page { title: "P".to_owned(), byline: String::new(), sections: vec![section] };
+        let page = Page { title: "P".to_owned(), byline: String::new(), sections: vec![section], player: None };
         assert_eq!(
             page.markdown(""),
             "# P\n\n<a id=\"a\"></a>\n\n## A \\| B\n\nUp\\*/down\\* is `up-down`, a\\_b &lt;c> \\[d](e)\n\none ` alone\n"

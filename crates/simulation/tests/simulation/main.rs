@@ -9,6 +9,7 @@ mod mesh_trees;
 mod oracle;
 mod reachability;
 mod refusals;
+mod replay;
 mod rules;
 mod selection;
 mod software_multicast;

@@ -18,12 +18,16 @@ mod man;
 mod merge;
 mod output;
 mod plan;
+#[cfg(feature = "serve")]
+mod played;
 mod report;
 mod reproduce;
 mod results;
 mod routing;
 mod safety;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod simulate;
 mod sweep;
 mod topology;
@@ -55,6 +59,8 @@ pub(crate) enum Command {
     Compare(compare::Arguments),
     Report(report::Arguments),
     Reproduce(reproduce::Arguments),
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
     Schema(schema::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -75,6 +81,8 @@ impl Command {
             Self::Compare(arguments) => compare::run(&arguments, out),
             Self::Report(arguments) => report::run(&arguments, out),
             Self::Reproduce(arguments) => reproduce::run(&arguments, out),
+            #[cfg(feature = "serve")]
+            Self::Serve(arguments) => serve::run(&arguments, out),
             Self::Schema(arguments) => schema::run(&arguments, out),
             Self::Completions(arguments) => completions::run(&arguments, out),
             Self::Man(arguments) => man::run(&arguments, out),

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::Files;
+#[cfg(feature = "serve")]
+use super::played;
 use super::results::{Places, failure, unless_deadlocked, unless_invalid};
 use crate::failure::Failure;
 use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
@@ -88,6 +90,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;
     let page = experiments_page(&experiments, &origins, program::THIS).map_err(Failure::failed)?;
+    #[cfg(feature = "serve")]
+    let page = played::with_small_run(page, experiments.iter().map(|reported| &reported.experiment))?;
     let name = match &experiments[..] {
         [only] => format!("{}-report", only.name),
         _ => arguments.places.name().unwrap_or("report").to_owned(),

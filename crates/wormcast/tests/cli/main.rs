@@ -22,6 +22,8 @@ mod reproduce;
 mod routing;
 mod routing_input;
 mod schema;
+#[cfg(all(unix, feature = "serve"))]
+mod serve;
 mod shared;
 mod simulate;
 mod streams;

@@ -247,6 +247,11 @@ impl<'n> Dependencies<'n> {
         self.waits.binary_search(&(held.raw(), requested.raw())).is_ok()
     }
 
+    /// All direct dependencies, as channels that are held and requested, by id. Of trees, there are further ones between their branches.
+    pub fn direct(&self) -> impl ExactSizeIterator<Item = (ChannelId, ChannelId)> {
+        self.waits.iter().map(|&(held, requested)| (ChannelId::new(held), ChannelId::new(requested)))
+    }
+
     /// A dependency of `others` that is missing here: a channel that is held, and what is requested, or
     /// delivered to on the way, while it is held. `None` if nothing is missing, so that whatever is proved of these also holds for
     /// the others. Only dependencies of paths and unicasts are compared, not the further ones between branches of trees.

@@ -85,6 +85,11 @@ impl WaitLog {
     }
 }
 
+/// A worm as the file of waits has it.
+pub(crate) fn worm_json(network: &Network, space: ChannelSpace, worm: &WormAtEnd) -> Value {
+    Names { network, space }.worm(worm)
+}
+
 /// Resources as users write them.
 #[derive(Clone, Copy)]
 struct Names<'n> {

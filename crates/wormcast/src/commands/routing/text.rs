@@ -112,7 +112,7 @@ pub(super) fn cycle_picture(analysis: &Report, network: &Network) -> Option<Stri
     let mut cycle: Vec<(ChannelId, String)> = Vec::new();
     for (place, resource) in resources.iter().enumerate() {
         let who = closed_by.map_or_else(String::new, |closed_by| format!(": {}", worms(&closed_by[place])));
-        match (resource.channel(network), cycle.last_mut()) {
+        match (resource.channel(), cycle.last_mut()) {
             (Some(channel), _) => cycle.push((channel, format!("{resource}{who}"))),
             // What is waited for where a channel ends.
             (None, Some((_, last))) => *last = format!("{last}; {resource}"),

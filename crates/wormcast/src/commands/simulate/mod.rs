@@ -49,6 +49,10 @@ pub(crate) struct Arguments {
     /// shown.
     #[arg(long, value_name = "FROM:TO", value_parser = window, requires = "timeline")]
     timeline_window: Option<Range<Cycle>>,
+    /// Record the run for the browser interface, which replays it: every worm with the channels that it held and what it waited for, compressed;
+    /// `-`: to standard output.
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
     /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     deliveries: Option<PathBuf>,
@@ -164,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut end = AtEnd::new(arguments);
     let result = match &job {
         Job::Plan(planning) => plan_messages(planning, point.spec.seed).map(Replication::Planned),
-        _ => observed(arguments, scenario, (point.spec.engine, point.spec.seed), &mut end, out)?.map(Into::into),
+        _ => observed(arguments, scenario, &point.spec, &mut end, out)?.map(Into::into),
     };
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
         Some(diagnostic) => Failure::diagnostic(diagnostic),

@@ -9,12 +9,14 @@ use super::super::output::{Files, draws, finish_file, is_output};
 use super::Arguments;
 use super::at_end::AtEnd;
 use crate::failure::Failure;
-use crate::lab::{Experiment, Kind, OutputError, OutputFile, Point, check_file};
+use crate::lab::{Experiment, Kind, OutputError, OutputFile, Point, PointSpec, check_file};
 use crate::network::ChannelSpace;
+use crate::network::input::input_name;
 use crate::network::watch::{ask, step};
+use crate::program;
 use crate::simulation::{
-    BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Observer, RunResult, Scenario, SimulationError, Timeline,
-    simulate_observed,
+    BufferLog, ChannelUse, Cycle, DeliveryLog, Observer, Replay, ReplayRun, RunResult, Scenario, SimulationError,
+    Timeline, replay_settings, simulate_observed,
 };
 use crate::work::SIMULATING;
 
@@ -22,11 +24,12 @@ use crate::work::SIMULATING;
 pub(super) fn observed(
     arguments: &Arguments,
     scenario: &Scenario,
-    (engine, seed): (EngineChoice, u64),
+    spec: &PointSpec,
     end: &mut AtEnd,
     out: &mut dyn Write,
 ) -> Result<Result<RunResult, SimulationError>, Failure> {
-    let Arguments { timeline, deliveries, channels, buffers, .. } = arguments;
+    let Arguments { timeline, replay, deliveries, channels, buffers, .. } = arguments;
+    let (engine, seed) = (spec.engine, spec.seed);
     let (network, config) = (scenario.network(), scenario.engine_config());
     let space = ChannelSpace::new(network, config.ports);
     let mut free: Option<Box<dyn Write + '_>> = Some(Box::new(out));
@@ -34,8 +37,9 @@ pub(super) fn observed(
     let window = || arguments.timeline_window.clone().unwrap_or(0..Cycle::MAX);
     let drawn = |file| Timeline::new(network, space, scenario.cycle_ns(), config.startup, file).within(window());
     let (drawn, logged, used) = (open(timeline)?.map(drawn), open(deliveries)?, open(channels)?);
+    let recorded = open(replay)?.map(|file| Replay::new(network, space, file));
     let mut observer = (
-        drawn,
+        (drawn, recorded),
         (
             deliveries.as_deref().map(|path| DeliveryLog::new(scratch(path))),
             (channels.as_ref().map(|_| ChannelUse::new(network, space)), open(buffers)?.map(BufferLog::new)),
@@ -47,18 +51,32 @@ pub(super) fn observed(
     let mut always = (shares, &mut interruption);
     let result = match (&observer, waits) {
         // An engine compiled for these alone asks for nothing else.
-        ((None, (None, (None, None))), None) => simulate_observed(scenario, engine, seed, &mut always),
-        ((None, (None, (None, None))), waits) => simulate_observed(scenario, engine, seed, &mut (always, waits)),
+        (((None, None), (None, (None, None))), None) => simulate_observed(scenario, engine, seed, &mut always),
+        (((None, None), (None, (None, None))), waits) => {
+            simulate_observed(scenario, engine, seed, &mut (always, waits))
+        }
         (_, waits) => simulate_observed(scenario, engine, seed, &mut ((always, waits), &mut observer)),
     };
-    if result.is_err() {
-        return Ok(result);
-    }
+    let Ok(run) = &result else { return Ok(result) };
     *interrupted = interruption.stopped.get();
     let finished = |path: &Path, written| finished(path, written, *interrupted);
-    let (drawn, (log, (uses, sampled))) = observer;
+    let ((drawn, recorded), (log, (uses, sampled))) = observer;
     if let (Some(path), Some(drawn)) = (timeline, drawn) {
         finished(path, drawn.finish())?;
+    }
+    if let (Some(path), Some(recorded)) = (replay, recorded) {
+        let settings = replay_settings(scenario, &run.engine, seed);
+        let program = format!("wormcast {}", program::version());
+        let run = ReplayRun {
+            program: &program,
+            title: &format!("{} on {}", spec.algorithm, input_name(&spec.topology)),
+            topology: &spec.topology,
+            algorithm: &spec.algorithm,
+            settings: &settings,
+            deadlock: run.deadlock.as_ref(),
+            interrupted: *interrupted,
+        };
+        finished(path, recorded.finish(&run))?;
     }
     if let (Some(path), Some(log), Some(mut file)) = (deliveries, log, logged) {
         finished(path, log.write_csv(&mut file).map(|()| file))?;
@@ -101,6 +119,7 @@ pub(super) fn check_outputs(
 ) -> Result<bool, Failure> {
     let outputs = [
         ("--timeline", &arguments.timeline),
+        ("--replay", &arguments.replay),
         ("--deliveries", &arguments.deliveries),
         ("--channels", &arguments.channels),
         ("--buffers", &arguments.buffers),

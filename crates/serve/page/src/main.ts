@@ -1,0 +1,159 @@
+// The page: its head, its addresses, and the view that is shown. Also the start of replays that are embedded in a report.
+
+import "./page.css";
+import { changed, format, parse, VIEWS } from "./address.ts";
+import type { Address, Query, ViewName } from "./address.ts";
+import { get } from "./api.ts";
+import type { Info, ReplayHeader } from "./api.ts";
+import { fill, h } from "./dom.ts";
+import { Replay } from "./replay/source.ts";
+import { Player } from "./replay/player.ts";
+import { link, problem } from "./view.ts";
+import type { Page, View } from "./view.ts";
+import { home } from "./views/home.ts";
+import { network } from "./views/network.ts";
+import { replay } from "./views/replay.ts";
+import { deadlock } from "./views/deadlock.ts";
+import { plan } from "./views/plan.ts";
+import { curves } from "./views/curves.ts";
+import { sweeps } from "./views/sweeps.ts";
+
+const MAKERS: Record<ViewName, (page: Page, query: Query) => View> = { home, network, replay, deadlock, plan, curves, sweeps };
+const NAMES: Record<ViewName, string> = {
+  home: "Files",
+  network: "Network",
+  replay: "Replay",
+  deadlock: "Deadlock",
+  plan: "Planner",
+  curves: "Curves",
+  sweeps: "Sweeps",
+};
+
+class App implements Page {
+  info: Info;
+  readonly #root: HTMLElement;
+  readonly #main = h("main", { id: "view", tabindex: "-1" });
+  readonly #live = h("div", { class: "unseen", "aria-live": "polite" });
+  readonly #tabs = new Map<ViewName, HTMLAnchorElement>();
+  #address: Address = { view: "home", query: {} };
+  #view: View | null = null;
+  #events: EventSource | null = null;
+  #listeners = 0;
+
+  constructor(root: HTMLElement, info: Info) {
+    this.#root = root;
+    this.info = info;
+    const nav = h("nav", { "aria-label": "Views" });
+    for (const view of VIEWS) {
+      const tab = link(this, view, {}, format(view, {}), NAMES[view]);
+      this.#tabs.set(view, tab);
+      nav.append(tab);
+    }
+    const skip = h("a", { class: "skip", href: "#view", onclick: (event: Event) => { event.preventDefault(); this.#main.focus(); } }, "Skip to the view");
+    fill(
+      this.#root,
+      skip,
+      h("header", { class: "top" }, h("div", { class: "brand" }, h("img", { src: "/icon.svg", alt: "", width: "22", height: "22" }), h("span", null, "wormcast")), nav,
+        h("span", { class: "version", title: info.commit ? `commit ${info.commit}` : undefined }, info.version)),
+      this.#main,
+      this.#live,
+    );
+    window.addEventListener("popstate", () => this.#arrive(parse(location.pathname, location.search)));
+    window.addEventListener("keydown", (event) => {
+      const target = event.target as HTMLElement;
+      const typing = target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
+      if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
+      // Space on a button presses it; on a slider the arrows move it.
+      if (event.key === " " && target.matches("button, a, summary, input[type=checkbox]")) return;
+      if (this.#view?.key?.(event)) event.preventDefault();
+    });
+  }
+
+  begin(): void {
+    this.#arrive(parse(location.pathname, location.search));
+  }
+
+  async refresh(): Promise<Info> {
+    this.info = await get<Info>("/api/info");
+    return this.info;
+  }
+
+  set(changes: Readonly<Record<string, string | number | null | undefined>>, replace = false): void {
+    const query = changed(this.#address.query, changes);
+    const text = format(this.#address.view, query);
+    if (text === format(this.#address.view, this.#address.query)) return;
+    this.#address = { view: this.#address.view, query };
+    if (replace) history.replaceState(null, "", text);
+    else history.pushState(null, "", text);
+  }
+
+  go(view: ViewName, query: Query): void {
+    const text = format(view, query);
+    if (text !== format(this.#address.view, this.#address.query)) history.pushState(null, "", text);
+    this.#arrive({ view, query });
+    window.scrollTo(0, 0);
+  }
+
+  announce(text: string): void {
+    this.#live.textContent = text;
+  }
+
+  title(text: string): void {
+    document.title = text ? `${text} – wormcast` : "wormcast";
+  }
+
+  listen(event: string, heard: (data: unknown) => void): () => void {
+    this.#events ??= new EventSource("/api/events");
+    const events = this.#events;
+    const listener = (message: MessageEvent<string>): void => heard(JSON.parse(message.data));
+    events.addEventListener(event, listener as EventListener);
+    this.#listeners++;
+    return () => {
+      events.removeEventListener(event, listener as EventListener);
+      if (--this.#listeners === 0) {
+        events.close();
+        this.#events = null;
+      }
+    };
+  }
+
+  #arrive(address: Address): void {
+    const same = this.#view !== null && this.#address.view === address.view;
+    this.#address = address;
+    for (const [view, tab] of this.#tabs) {
+      if (view === address.view) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+    this.#tabs.get(address.view)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (same) {
+      this.#view?.update(address.query);
+      return;
+    }
+    this.#view?.end();
+    this.title(address.view === "home" ? "" : NAMES[address.view]);
+    this.#view = MAKERS[address.view](this, address.query);
+    this.#main.className = `view-${address.view}`;
+    fill(this.#main, this.#view.element);
+  }
+}
+
+async function start(): Promise<void> {
+  for (const place of document.querySelectorAll<HTMLElement>(".wc[data-wormcast=replay]")) {
+    const data = place.querySelector("script[type='application/json']");
+    try {
+      const { header, chunks } = JSON.parse(data?.textContent ?? "") as { header: ReplayHeader; chunks: string[] };
+      fill(place, new Player(Replay.embedded(header, chunks), {}, {}).element);
+    } catch (error) {
+      fill(place, problem(error));
+    }
+  }
+  const root = document.getElementById("app");
+  if (!root) return;
+  try {
+    new App(root, await get<Info>("/api/info")).begin();
+  } catch (error) {
+    fill(root, problem(error));
+  }
+}
+
+void start();

@@ -1,0 +1,34 @@
+// What several views let people choose: a topology, a routing or an algorithm.
+
+import { get } from "../api.ts";
+import type { Catalogue, Info } from "../api.ts";
+import { h, input } from "../dom.ts";
+import type { Option } from "../dom.ts";
+
+let kept: Promise<Catalogue> | null = null;
+
+/** The algorithms and routings that there are: asked for once. */
+export function catalogue(): Promise<Catalogue> {
+  kept ??= get<Catalogue>("/api/catalogue").catch((error: unknown) => {
+    kept = null;
+    throw error;
+  });
+  return kept;
+}
+
+const FORMS = ["mesh:8x8", "mesh:16x16", "torus:4x4", "torus:8x8", "hypercube:4", "bmin:4x3", "omega:2x3", "ring:6", "random:nodes=32,degree=4,seed=7"];
+
+let lists = 0;
+
+export function topologyField(info: Info, value: string, onchange: (topology: string) => void): HTMLElement {
+  const id = `topologies-${lists++}`;
+  const files = info.items.filter((item) => item.kind === "network").map((item) => item.path);
+  return h("div", null, input("Topology", value, (text) => text && onchange(text), { list: id }), h("datalist", { id }, ...[...FORMS, ...files].map((form) => h("option", { value: form }))));
+}
+
+/** The algorithms for a shape of networks, those that are for it by name before those for any. */
+export function algorithmsFor(all: Catalogue, shape: string | null): Option[] {
+  return all.algorithms
+    .filter((algorithm) => shape === null || algorithm.shapes.includes(shape))
+    .map((algorithm) => ({ value: algorithm.name, text: algorithm.name }));
+}

@@ -1,0 +1,381 @@
+// Which worms a multicast sends: a source and destinations by clicks, algorithms side by side.
+
+import { changed, format, list } from "../address.ts";
+import type { Query } from "../address.ts";
+import { get, isAborted } from "../api.ts";
+import type { Catalogue, NetworkData, Plan } from "../api.ts";
+import { button, choice, figure, fill, h, input, select, swatch, table } from "../dom.ts";
+import type { Child } from "../dom.ts";
+import { categories, palette } from "../draw/colour.ts";
+import { NetworkView } from "../draw/view.ts";
+import type { Hit, Pen } from "../draw/view.ts";
+import { Network } from "../network.ts";
+import { awaiting, giveUp, link, problem } from "../view.ts";
+import type { Page, View } from "../view.ts";
+import { algorithmsFor, catalogue, topologyField } from "./choosing.ts";
+
+/** How many algorithms stand side by side, at most. */
+const MOST = 9;
+
+type Mode = "destinations" | "source" | "fail";
+
+interface Card {
+  algorithm: string;
+  element: HTMLElement;
+  head: HTMLElement;
+  below: HTMLElement;
+  view: NetworkView;
+  plan: Plan | null;
+  verdict: boolean | null | undefined;
+  error: string | null;
+  asking: AbortController | null;
+}
+
+export function plan(page: Page, first: Query): View {
+  let query = first;
+  let all: Catalogue | null = null;
+  let network: Network | null = null;
+  let loaded = "";
+  let mode: Mode = "destinations";
+  let worm: number | null = null;
+  const cards = new Map<string, Card>();
+  const bar = h("div", { class: "bar" });
+  const compare = h("div", { class: "compare" });
+  const board = h("div", { class: "board" });
+  const element = h("div", { class: "planner" }, bar, compare, board);
+
+  const topology = (): string => query.topology ?? "mesh:8x8";
+  const algorithms = (): string[] => list(query.algorithms).slice(0, MOST);
+  const destinations = (): string[] => list(query.destinations, ";");
+  const failed = (): string[] => list(query.failed, ";");
+
+  const change = (changes: Record<string, string | number | null>): void => {
+    query = changed(query, changes);
+    page.set(changes);
+    load();
+  };
+
+  const load = (): void => {
+    if (loaded === topology() && network) {
+      show();
+      return;
+    }
+    const wanted = topology();
+    page.title(`Plans on ${wanted}`);
+    void awaiting(board, "Loading the network", (signal) => get<NetworkData>("/api/network", { topology: wanted }, signal), (data) => {
+      network = new Network(data);
+      loaded = wanted;
+      for (const card of cards.values()) card.view.end();
+      cards.clear();
+      board.replaceChildren();
+      show();
+    });
+    if (!network) controls();
+  };
+
+  /** What is there if the address does not say. */
+  const complete = (): void => {
+    if (!network || !all) return;
+    if (query.algorithms === undefined) {
+      const fitting = algorithmsFor(all, network.data.shape).map((option) => option.value);
+      const liked = ["dual-path", "pure-negative-first", "column-path", "dstm-1", "spam", "combine", "w-sort", "bit-string", "u-min"].filter((name) => fitting.includes(name));
+      query = changed(query, { algorithms: (liked.length > 0 ? liked : fitting).slice(0, 3).join(",") });
+    }
+    if (query.source === undefined) query = changed(query, { source: network.nodeLabel(0) });
+  };
+
+  const controls = (): void => {
+    if (bar.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement) return;
+    const options = all && network ? algorithmsFor(all, network.data.shape).filter((option) => !algorithms().includes(option.value)) : [];
+    fill(
+      bar,
+      topologyField(page.info, topology(), (text) => change({ topology: text, source: null, destinations: null, failed: null, algorithms: null })),
+      input("Source", query.source ?? "", (text) => change({ source: text })),
+      input("Destinations", query.destinations ?? "", (text) => change({ destinations: text }), { placeholder: network ? `${network.nodeLabel(Math.min(1, network.data.nodes - 1))}; …` : "" }),
+      input("Failed links", query.failed ?? "", (text) => change({ failed: text }), { placeholder: "none" }),
+      select("Ports", [{ value: "", text: "one at a time" }, { value: "all", text: "all at once" }], query.ports ?? "", (value) => change({ ports: value })),
+      select("Add an algorithm", [{ value: "", text: options.length > 0 ? "choose …" : "all are there" }, ...options], "", (value) => value && change({ algorithms: [...algorithms(), value].join(",") }), { disabled: algorithms().length >= MOST }),
+      h("div", { class: "field" }, h("span", null, "A click sets"),
+        choice("What a click sets", [{ value: "destinations", text: "destinations" }, { value: "source", text: "source" }, { value: "fail", text: "a failed link" }], mode, (value) => { mode = value as Mode; })),
+      query.destinations || query.failed ? h("div", { class: "field" }, h("span", null, " "), button("Clear", () => change({ destinations: null, failed: null }))) : null,
+    );
+  };
+
+  const show = (): void => {
+    if (!network) return;
+    complete();
+    controls();
+    const wanted = algorithms();
+    for (const [name, card] of cards) {
+      if (wanted.includes(name)) continue;
+      card.asking?.abort();
+      card.view.end();
+      card.element.remove();
+      cards.delete(name);
+    }
+    if (wanted.length === 0) {
+      fill(board, h("p", { class: "quiet empty" }, all ? "Add an algorithm above." : "…"));
+      compare.replaceChildren();
+      return;
+    }
+    board.querySelector(".empty")?.remove();
+    for (const name of wanted) {
+      let card = cards.get(name);
+      if (!card) {
+        card = make(name);
+        cards.set(name, card);
+      }
+      board.append(card.element);
+      ask(card);
+    }
+    summary();
+  };
+
+  const make = (algorithm: string): Card => {
+    const head = h("div", { class: "card-head" });
+    const below = h("div", { class: "card-below" });
+    const card: Card = {
+      algorithm, head, below, plan: null, verdict: undefined, error: null, asking: null,
+      view: new NetworkView(network as Network, {
+        label: `The worms of ${algorithm}; the list below has them as text.`,
+        draw: (pen) => draw(pen, card),
+        click: (hit) => click(hit),
+        describe: (hit) => describe(hit, card),
+      }),
+      element: h("article", { class: "plan", "aria-label": algorithm }),
+    };
+    card.element.append(head, card.view.element, below);
+    return card;
+  };
+
+  const ask = (card: Card): void => {
+    card.asking?.abort();
+    const controller = new AbortController();
+    card.asking = controller;
+    if (destinations().length === 0 || !query.source) {
+      card.plan = null;
+      card.error = null;
+      report(card);
+      return;
+    }
+    const asked = { topology: topology(), algorithm: card.algorithm, source: query.source, destinations: query.destinations, ports: query.ports, seed: query.seed, failed: failed() };
+    get<Plan>("/api/plan", asked, controller.signal).then(
+      (found) => {
+        if (controller.signal.aborted) return;
+        card.plan = found;
+        card.verdict = found.deadlock_free;
+        card.error = null;
+        report(card);
+        summary();
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted || isAborted(error)) return;
+        card.plan = null;
+        card.error = error instanceof Error ? error.message : String(error);
+        report(card);
+        summary();
+      },
+    );
+  };
+
+  const report = (card: Card): void => {
+    const entry = all?.algorithms.find((algorithm) => algorithm.name === card.algorithm);
+    fill(card.head, h("h2", null, card.algorithm), h("span", { class: "quiet" }, entry?.summary ?? ""),
+      button("×", () => change({ algorithms: algorithms().filter((name) => name !== card.algorithm).join(",") || null }), { class: "close", "aria-label": `Take ${card.algorithm} away` }));
+    const found = card.plan;
+    if (card.error !== null) {
+      fill(card.below, problem(new Error(card.error)));
+    } else if (!found) {
+      fill(card.below, h("p", { class: "quiet" }, "Click a router to make it a destination."));
+    } else {
+      const net = network as Network;
+      const to = { topology: topology(), algorithm: card.algorithm };
+      fill(
+        card.below,
+        h("div", { class: "numbers-row" }, ...([["startups", found.startups], ["steps", found.steps], ["channels", found.channels], ["longest", found.longest]] as [string, number][]).map(([name, value]) =>
+          h("div", { class: "gauge" }, h("b", { "data-figure": name }, figure(value)), h("span", null, name)))),
+        h("p", null,
+          found.contention === null ? h("span", { class: "good" }, "contention-free") : h("span", { class: "bad" }, "its worms may meet"), " · ",
+          card.verdict === true ? h("span", { class: "good", "data-verdict": "free" }, "deadlock-free") : card.verdict === false ? h("span", { class: "bad", "data-verdict": "possible" }, "can deadlock") : h("span", { class: "quiet" }, "deadlocks not checked"), " ",
+          link(page, "deadlock", to, format("deadlock", to), "why?")),
+        found.warning ? h("p", { class: "quiet" }, found.warning) : null,
+        table(`Worms of ${card.algorithm}`, [{ name: "worm" }, { name: "from" }, { name: "after" }, { name: "step", numeric: true }, { name: "channels", numeric: true }, { name: "visits" }],
+          found.worms.map((row) => [
+            h("span", { class: "marked", onpointerenter: () => point(row.id), onpointerleave: () => point(null) }, swatch(categories()[row.id % categories().length]), String(row.id)),
+            net.nodeLabel(row.from), row.after === null ? "–" : String(row.after), String(row.step), String(row.channels.length), row.visits.map((node) => net.nodeLabel(node)).join(" > ")])),
+      );
+    }
+    card.view.redraw();
+  };
+
+  const point = (id: number | null): void => {
+    worm = id;
+    for (const card of cards.values()) card.view.redraw();
+  };
+
+  /** All algorithms in a table: the least of each column stands out. */
+  const summary = (): void => {
+    const plans = algorithms().map((name) => cards.get(name)).filter((card): card is Card => card?.plan !== null && card !== undefined);
+    if (plans.length < 2) {
+      compare.replaceChildren();
+      return;
+    }
+    const columns = ["startups", "steps", "channels", "longest"] as const;
+    const best = columns.map((column) => Math.min(...plans.map((card) => (card.plan as Plan)[column])));
+    fill(
+      compare,
+      table("Algorithms side by side", [{ name: "algorithm" }, ...columns.map((name) => ({ name, numeric: true })), { name: "worms", numeric: true }, { name: "meeting" }, { name: "deadlock" }],
+        plans.map((card): Child[] => {
+          const found = card.plan as Plan;
+          return [card.algorithm, ...columns.map((column, i) => (found[column] === best[i] ? h("b", null, figure(found[column])) : figure(found[column]))), figure(found.worms.length),
+            found.contention === null ? "contention-free" : "may meet", card.verdict === true ? "free" : card.verdict === false ? h("span", { class: "bad" }, "possible") : "–"];
+        })),
+    );
+  };
+
+  const click = (hit: Hit | null): void => {
+    if (!hit || !network) return;
+    if (hit.kind === "link") {
+      if (mode === "fail") toggleLink(hit.id);
+      return;
+    }
+    const nodes = hit.kind === "node" ? [hit.id] : network.nodesOf(hit.id);
+    if (nodes.length === 0) return;
+    const name = network.nodeLabel(nodes[0]);
+    if (mode === "source") {
+      change({ source: name, destinations: destinations().filter((other) => other !== name).join(";") || null });
+      return;
+    }
+    if (mode === "fail" || name === query.source) return;
+    const there = destinations();
+    change({ destinations: (there.includes(name) ? there.filter((other) => other !== name) : [...there, name]).join(";") || null });
+  };
+
+  /** A failed link is written as its two ends with a hyphen between. */
+  const toggleLink = (id: number): void => {
+    const net = network as Network;
+    const { from, to } = net.data;
+    const names = [net.routerLabel(from[id]), net.routerLabel(to[id])];
+    const both = [`${names[0]}-${names[1]}`, `${names[1]}-${names[0]}`];
+    const there = failed();
+    const next = there.some((text) => both.includes(text)) ? there.filter((text) => !both.includes(text)) : [...there, both[0]];
+    change({ failed: next.join(";") || null });
+  };
+
+  const isFailed = (net: Network): number[] => {
+    const found: number[] = [];
+    const wanted = new Set(failed());
+    if (wanted.size === 0) return found;
+    for (let id = 0; id < net.links; id++) {
+      const [a, b] = [net.routerLabel(net.data.from[id]), net.routerLabel(net.data.to[id])];
+      if (wanted.has(`${a}-${b}`) || wanted.has(`${b}-${a}`)) found.push(id);
+    }
+    return found;
+  };
+
+  const draw = (pen: Pen, card: Card): void => {
+    const net = network as Network;
+    const colours = palette();
+    const paints = categories();
+    const { context } = pen;
+    const worms = (card.plan?.worms ?? []).map((row, i) => ({ ...row, ids: (card.plan as Plan).channel_ids[i] }));
+    const on = new Map<number, string>();
+    const broken = isFailed(net);
+    pen.channels(broken, broken.length, colours.ground, pen.thickness * 2);
+    for (const id of broken) {
+      const [x, y] = pen.along(id, 0.5);
+      if (id < net.data.reverse[id] || net.data.reverse[id] === id) {
+        const size = Math.max(4, 0.1 * pen.pitch);
+        context.strokeStyle = colours.dead;
+        context.lineWidth = 2.2;
+        context.beginPath();
+        context.moveTo(x - size, y - size);
+        context.lineTo(x + size, y + size);
+        context.moveTo(x + size, y - size);
+        context.lineTo(x - size, y + size);
+        context.stroke();
+      }
+    }
+    for (const row of worms) {
+      const colour = paints[row.id % paints.length];
+      context.globalAlpha = worm === null || worm === row.id ? 1 : 0.2;
+      pen.channels(row.ids, row.ids.length, colour, Math.max(2, pen.thickness * 1.3), true);
+      pen.chevrons(row.ids, colours.ground);
+      const goesOn = new Set(row.ids.map((id) => net.data.from[id]));
+      for (const id of row.ids) {
+        if (goesOn.has(net.data.to[id])) continue;
+        const [x, y, angle] = pen.along(id, 0.94);
+        pen.head(x, y, angle, Math.max(4, 0.13 * pen.pitch), colour);
+      }
+      for (const node of row.visits) {
+        const [x, y] = net.nodeAt(node);
+        pen.disc(pen.x(x), pen.y(y), pen.radius, colour);
+        on.set(net.routerOf(node), colours.ground);
+      }
+      if (row.after !== null) {
+        const [x, y] = net.nodeAt(row.from);
+        pen.ring(pen.x(x), pen.y(y), pen.radius * 1.25, colour, 2);
+      }
+    }
+    context.globalAlpha = 1;
+    const mark = (name: string, paint: (x: number, y: number) => void): void => {
+      const node = net.findNode(name);
+      if (node === null) return;
+      const [x, y] = net.nodeAt(node);
+      paint(pen.x(x), pen.y(y));
+    };
+    for (const name of destinations()) {
+      mark(name, (x, y) => {
+        const side = Math.max(8, 0.42 * pen.pitch);
+        context.strokeStyle = colours.text;
+        context.lineWidth = 1.6;
+        context.strokeRect(x - side / 2, y - side / 2, side, side);
+      });
+    }
+    if (query.source) {
+      mark(query.source, (x, y) => {
+        pen.disc(x, y, Math.max(5, pen.radius * 1.1), colours.text);
+        pen.ring(x, y, Math.max(7, pen.radius * 1.45), colours.text, 2);
+        on.set(net.routerOf(net.findNode(query.source as string) as number), colours.ground);
+      });
+    }
+    card.view.labels(pen, on);
+  };
+
+  const describe = (hit: Hit, card: Card): string[] | null => {
+    const net = network as Network;
+    if (hit.kind === "link") {
+      const on = (card.plan?.worms ?? []).filter((_, i) => card.plan?.channel_ids[i].includes(hit.id));
+      const lines = [net.linkLabel(hit.id), ...on.map((row) => `worm ${row.id}, step ${row.step}`)];
+      if (mode === "fail") lines.push("click: fail this link, or mend it");
+      return lines;
+    }
+    const node = hit.kind === "node" ? hit.id : net.nodesOf(hit.id)[0];
+    if (node === undefined) return [`router ${net.routerLabel(hit.id)}, no nodes`];
+    const by = (card.plan?.worms ?? []).filter((row) => row.visits.includes(node));
+    return [net.nodeLabel(node), ...by.map((row) => `reached by worm ${row.id} in step ${row.step}`)];
+  };
+
+  catalogue().then(
+    (found) => {
+      all = found;
+      if (network) show();
+    },
+    (error: unknown) => bar.append(problem(error)),
+  );
+  load();
+  return {
+    element,
+    update(next) {
+      query = next;
+      load();
+    },
+    end() {
+      giveUp(board);
+      for (const card of cards.values()) {
+        card.asking?.abort();
+        card.view.end();
+      }
+    },
+  };
+}

@@ -1,0 +1,54 @@
+// Makes the folder that the tests serve, by the command.
+
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { command, DEADLOCK, FOLDER, RUN } from "./command.ts";
+
+const SMALL = `title = "Latency against load, 8x8 mesh"
+topology = "mesh:8x8"
+algorithm = "dual-path"
+seed = 1
+
+[traffic]
+arrivals = { process = "poisson", rate = 0.03 }
+length = { uniform = [10, 40] }
+multicast = { destinations = 5 }
+
+[timing]
+startup = 100
+
+[run]
+warmup = 2000
+messages = 400
+
+[stop]
+relative_half_width = 0.2
+min_replications = 3
+max_replications = 4
+
+[sweep]
+algorithm = ["pure-negative-first", "dual-path"]
+"traffic.arrivals.rate" = [0.01, 0.05, 0.1, 0.3, 0.6, 1.2]
+
+[plot]
+x = "traffic.arrivals.rate"
+`;
+
+export default function prepare(): void {
+  rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(`${FOLDER}/small.toml`, SMALL);
+  writeFileSync(`${FOLDER}/slow.toml`, SMALL.replace("messages = 400", "messages = 12000"));
+  writeFileSync(`${FOLDER}/ring.txt`, Array.from({ length: 6 }, (_, i) => `${i} ${(i + 1) % 6}\n`).join(""));
+  for (const file of ["fabric.net", "fabric.lfts"]) copyFileSync(`../../../examples/${file}`, `${FOLDER}/${file}`);
+  if (process.env.WORMCAST_DRAW) {
+    // What the guide tells of.
+    const guide = /```toml\n(.*?)```/s.exec(readFileSync("../../../docs/guide/browser.md", "utf8"));
+    writeFileSync(`${FOLDER}/tour.toml`, (guide as RegExpExecArray)[1]);
+    command("sweep", "tour.toml");
+    command("simulate", "tour.toml", "--set", "traffic.arrivals.rate=0.14", "--replay", "tour.replay");
+    command("simulate", "tour.toml", "--set", "switching.consumption_ports=1", "--set", "traffic.multicast.fraction=1", "--set", "traffic.arrivals.rate=0.1", "--replay", "stuck.replay");
+  }
+  command("sweep", "small.toml");
+  command("simulate", ...RUN, "--replay", "run.replay");
+  command("simulate", ...DEADLOCK, "--replay", "dead.replay", "--waits", "dead.json");
+}

@@ -1,0 +1,197 @@
+// The deadlock check, the planner, curves and sweeps.
+
+import { readFileSync } from "node:fs";
+import { command, csv, FOLDER, json, version } from "./command.ts";
+import { expect, test } from "./support.ts";
+
+test("the static check says what the command says", async ({ page, address }) => {
+  const text = command("routing", "--topology", "torus:4x4", "--routing", "e-cube");
+  const lines = text.split("\n").filter((line) => /^ {4}channel .*: /.test(line)).map((line) => line.trim());
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube`);
+  await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+  const shown = await page.locator(".cycle-list li").evaluateAll((items) => items.map((item) => item.textContent));
+  expect(shown).toEqual(lines);
+});
+
+test("forwarding tables of a fabric", async ({ page, address }) => {
+  const text = command("routing", "--topology", "fabric.net", "--tables", "fabric.lfts");
+  const lines = text.split("\n").filter((line) => /^ {4}rack\d\[/.test(line)).map((line) => line.trim());
+  expect(lines.length).toBe(6);
+  await page.goto(`${address}/deadlock?topology=fabric.net&tables=fabric.lfts`);
+  await expect(page.locator(".cycle-list li")).toHaveText(lines);
+});
+
+test("consumption channels are part of a cycle", async ({ page, address }) => {
+  const text = command("routing", "--topology", "mesh:8x8", "--algorithm", "dual-path", "--consumption-ports", "2");
+  const lines = text.split("\n").filter((line) => /^ {4}(channel|consumption) /.test(line)).map((line) => line.trim());
+  await page.goto(`${address}/deadlock?topology=mesh:8x8&algorithm=dual-path&consumption_ports=2`);
+  await expect(page.locator(".cycle-list li")).toHaveText(lines);
+  await page.keyboard.press("ArrowRight");
+  await expect(page.locator(".cycle-list li").nth(1)).toHaveClass(/now/);
+});
+
+test("prohibited turns, the numbering and dependencies of a routing without deadlock", async ({ page, address }) => {
+  const said = json<{ prohibited: number[][]; turns: number }>("routing", "--topology", "mesh:3x3", "--routing", "turn-prohibition");
+  await page.goto(`${address}/deadlock?topology=mesh:3x3&routing=turn-prohibition`);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(page.locator(".turns li")).toHaveCount(said.prohibited.length);
+  const text = command("routing", "--topology", "mesh:3x3", "--routing", "turn-prohibition");
+  for (const turn of await page.locator(".turns li").allTextContents()) expect(text).toContain(turn);
+  await page.getByRole("button", { name: "numbering" }).click();
+  await expect(page).toHaveURL(/show=numbering/);
+  await page.getByRole("button", { name: "dependencies" }).click();
+  await expect(page.locator(".facts dt", { hasText: "dependencies" })).toBeVisible();
+
+  // The proof: numbers rise along every dependency.
+  const { numbering, edges } = await page.evaluate(async () => {
+    const ask = async (path: string): Promise<Record<string, unknown>> => (await fetch(`${path}?topology=mesh:3x3&routing=turn-prohibition`)).json() as Promise<Record<string, unknown>>;
+    return { numbering: (await ask("/api/routing")).numbering as number[], edges: (await ask("/api/dependencies")).edges as [number, number][] };
+  });
+  expect(edges.length).toBeGreaterThan(10);
+  for (const [held, requested] of edges) expect(numbering[held]).toBeLessThan(numbering[requested]);
+});
+
+interface Plan {
+  startups: number;
+  steps: number;
+  channels: number;
+  longest: number;
+  worms: { id: number; step: number; channels: unknown[] }[];
+}
+
+test("plans side by side have the command's numbers", async ({ page, address }) => {
+  const algorithms = ["dual-path", "pure-negative-first", "u-mesh"];
+  await page.goto(`${address}/plan?topology=mesh:8x8&source=4,3&destinations=1,4;1,5;2,7;6,5;7,2;5,1;2,1&algorithms=${algorithms.join(",")}`);
+  for (const name of algorithms) {
+    const said = json<Plan>("plan", "--topology", "mesh:8x8", "--algorithm", name, "--source", "4,3", "--destinations", "1,4;1,5;2,7;6,5;7,2;5,1;2,1");
+    const card = page.getByRole("article", { name, exact: true });
+    for (const figure of ["startups", "steps", "channels", "longest"] as const) await expect(card.locator(`[data-figure=${figure}]`)).toHaveText(String(said[figure]));
+    await expect(card.locator("tbody tr")).toHaveCount(said.worms.length);
+    const verdict = json<{ deadlock_free: boolean }>("routing", "--topology", "mesh:8x8", "--algorithm", name).deadlock_free;
+    await expect(card.locator(`[data-verdict=${verdict ? "free" : "possible"}]`)).toBeVisible();
+  }
+});
+
+test("a click makes a destination, another one the source, another one fails a link", async ({ page, address }) => {
+  await page.goto(`${address}/plan?topology=mesh:4x4&source=0,0&algorithms=spam`);
+  const canvas = page.locator(".plan canvas");
+  await expect(canvas).toBeVisible();
+  // The mesh lies in the middle, its rows and columns one distance apart.
+  const place = async (column: number, row: number, below = 0): Promise<[number, number]> => {
+    const box = (await canvas.boundingBox()) as { x: number; y: number; width: number; height: number };
+    const pitch = Math.min(box.width / 4.2, box.height / 4.2, 128);
+    return [box.x + box.width / 2 + (column - 1.5) * pitch, box.y + box.height / 2 - (row - 1.5) * pitch + below * pitch];
+  };
+  await page.mouse.click(...(await place(3, 3)));
+  await expect(page).toHaveURL(/destinations=3,3/);
+  await expect(page.locator("[data-figure=channels]")).toBeVisible();
+  await page.mouse.click(...(await place(1, 2)));
+  await expect(page).toHaveURL(/destinations=3,3;1,2/);
+  await page.mouse.click(...(await place(3, 3)));
+  await expect(page).toHaveURL(/destinations=1,2(&|$)/);
+  await page.getByRole("button", { name: "source" }).click();
+  await page.mouse.click(...(await place(0, 3)));
+  await expect(page).toHaveURL(/source=0,3/);
+  await page.getByRole("button", { name: "a failed link" }).click();
+  await page.mouse.click(...(await place(0.5, 3, 0.085)));
+  await expect(page).toHaveURL(/failed=0,3-1,3/);
+  const said = json<Plan>("plan", "--topology", "mesh:4x4", "--algorithm", "spam", "--source", "0,3", "--destinations", "1,2", "--failed-link", "0,3-1,3");
+  await expect(page.locator("[data-figure=channels]")).toHaveText(String(said.channels));
+  await page.goBack();
+  await expect(page).not.toHaveURL(/failed=/);
+  await expect(page.getByLabel("Failed links")).toHaveValue("");
+});
+
+test("curves have the values of the command's table", async ({ page, address }) => {
+  const rows = csv(readFileSync(`${FOLDER}/results/small.csv`, "utf8"));
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await expect(page.locator(".values tbody tr")).toHaveCount(6);
+  const shown = await page.locator(".values").evaluate((table) => ({
+    head: [...table.querySelectorAll("th")].map((cell) => cell.textContent ?? ""),
+    body: [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? "")),
+  }));
+  let [measured, saturated] = [0, 0];
+  for (const row of rows) {
+    const column = shown.head.indexOf(row.algorithm);
+    const line = shown.body.find((cells) => Number(cells[0]) === Number(row["traffic.arrivals.rate"])) as string[];
+    if (row.saturated === "true") {
+      expect(line[column]).toBe("saturated");
+      saturated++;
+      continue;
+    }
+    const scale = line[column].includes("±") && Number(row.latency_last_ns) >= 1000 && /µs/.test(await page.locator(".u-axis, .values caption").first().innerText().catch(() => "")) ? 1000 : 1;
+    const mean = Number(line[column].split(" ")[0].replace(/,/g, ""));
+    // In the unit of the plot, whichever it is, to the digits that are shown.
+    const candidates = [Number(row.latency_last_cycles), Number(row.latency_last_ns), Number(row.latency_last_ns) / 1000].map((value) => Number(value.toPrecision(4)));
+    expect(candidates, `${row.algorithm} ${row["traffic.arrivals.rate"]} ${scale}`).toContain(mean);
+    measured++;
+  }
+  expect(measured).toBeGreaterThan(3);
+  expect(saturated).toBeGreaterThan(0);
+});
+
+test("series can be hidden, the axis logarithmic, a point chosen, all of it in the address", async ({ page, address }) => {
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await page.locator(".values tbody button").first().click();
+  await expect(page).toHaveURL(/point=/);
+  await expect(page.locator(".follow")).toContainText("replications");
+  await expect(page.locator(".small-chart canvas")).toBeVisible();
+  await page.getByLabel("dual-path").uncheck();
+  await expect(page).toHaveURL(/hide=dual-path/);
+  await page.getByLabel("logarithmic").check();
+  await expect(page).toHaveURL(/log=1/);
+  await page.goBack();
+  await page.goBack();
+  await expect(page.getByLabel("dual-path")).toBeChecked();
+  await expect(page).toHaveURL(/point=/);
+  await page.getByRole("button", { name: "parts of latency" }).click();
+  await expect(page.locator(".lower .stack").first()).toBeVisible();
+});
+
+test("downloads: SVG, PNG and the command's CSV", async ({ page, address }) => {
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  const content = async (name: string): Promise<Buffer> => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);
+    return readFileSync(await download.path());
+  };
+  expect((await content("SVG")).toString()).toMatch(/^<svg .*<circle/s);
+  expect((await content("PNG")).subarray(1, 4).toString()).toBe("PNG");
+  expect((await content("CSV")).toString().split("\n")[0]).toBe(readFileSync(`${FOLDER}/results/small.csv`, "utf8").split("\n")[0]);
+});
+
+test("from a point of a curve to a replay of it", async ({ page, address }) => {
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await page.locator(".values tbody button").first().click();
+  await page.getByRole("button", { name: "Replay this point" }).click();
+  await page.getByRole("link", { name: "Open the replay" }).click({ timeout: 30_000 });
+  await expect(page).toHaveURL(/\/replay\?file=/);
+  await expect(page.locator(".gauges")).toBeVisible();
+});
+
+test("a sweep: progress, stop, resume, done, and where it was computed", async ({ page, address }) => {
+  test.setTimeout(150_000);
+  await page.goto(`${address}/sweeps?experiment=slow.toml`);
+  await page.getByLabel("Store").fill("again.db");
+  await page.getByLabel("Threads").fill("1");
+  await page.getByRole("button", { name: "Start" }).click();
+  const card = page.locator(".sweep", { hasText: "again.db" });
+  await expect(card.locator(".state")).toHaveText("running");
+  await expect.poll(() => card.getByRole("progressbar").getAttribute("aria-valuenow").then(Number), { timeout: 30_000 }).toBeGreaterThan(0);
+  await card.getByRole("button", { name: "Stop" }).click();
+  await expect(card.locator(".state")).toHaveText(/stopped|not complete/, { timeout: 30_000 });
+  await card.getByRole("button", { name: "Resume" }).click();
+  await expect(card.locator(".state")).toHaveText("complete", { timeout: 100_000 });
+  await expect(card).toContainText("12 of 12 points");
+  await card.getByText("Where it was computed").click();
+  await expect(card.locator("tbody tr").first()).toContainText(version());
+  await card.getByRole("link", { name: "Curves" }).click();
+  await expect(page).toHaveURL(/\/curves\?experiment=slow\.toml&store=again\.db/);
+  await expect(page.locator(".values tbody tr")).toHaveCount(6);
+});
+
+test("a sweep that cannot be is refused", async ({ page, address }) => {
+  await page.goto(`${address}/sweeps?experiment=small.toml`);
+  await page.getByLabel("Store").fill("../outside.db");
+  await page.getByRole("button", { name: "Start" }).click();
+  await expect(page.locator(".problem")).toContainText("outside.db");
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { changed, format, list, parse, whole } from "../src/address.ts";
+import type { Curves } from "../src/api.ts";
+import { scaleOf, svgOf, ticksOf } from "../src/draw/picture.ts";
+import { largest, maximum } from "../src/measure.ts";
+import { ChannelSpace, coordinates, Network } from "../src/network.ts";
+import { mesh } from "./mesh.ts";
+
+test("addresses come back, and stay readable", () => {
+  const query = { topology: "torus:4x4", destinations: "1,4;2,7", file: "results/a run.replay", "a&b": "=?#é" };
+  const text = format("plan", query);
+  assert.ok(text.startsWith("/plan?topology=torus:4x4&destinations=1,4;2,7&file=results/a%20run.replay&"));
+  const [path, search] = text.split(/\?(.*)/s);
+  assert.deepEqual(parse(path, `?${search}`), { view: "plan", query });
+  assert.deepEqual(parse("/nothing", ""), { view: "home", query: {} });
+  assert.equal(format("home", {}), "/");
+  assert.equal(format("replay", { worm: "" }), "/replay");
+  assert.deepEqual(changed({ a: "1", b: "2" }, { a: null, b: 3, c: "" }), { b: "3" });
+  assert.deepEqual(list("a,,b"), ["a", "b"]);
+  assert.deepEqual([whole("12"), whole("-1"), whole("1.5"), whole(undefined), whole("1e9")], [12, null, null, null, null]);
+});
+
+test("names of channels are the command's", () => {
+  const network = new Network(mesh(3, 2));
+  const space = new ChannelSpace(network.links, 6, 4, 1);
+  assert.equal(network.routerLabel(4), "1,1");
+  assert.equal(coordinates(23, [4, 3, 2]), "3,2,1");
+  assert.equal(network.findLink("0,0 → 1,0"), network.findLink("0,0->1,0"));
+  assert.equal(network.linkLabel(network.findLink("1,0 to 1,1") as number), "1,0 -> 1,1");
+  assert.equal(network.findLink("0,0 -> 2,0"), null);
+  assert.equal(space.label(network, network.links + 4 * 4 + 2), "injection 1,1[2]");
+  assert.equal(space.label(network, space.consumptionOf(5, 0)), "consumption 2,1[0]");
+  for (let channel = 0; channel < space.size; channel++) {
+    const kind = space.kind(channel);
+    if (kind === "injection") assert.equal(space.injectionOf(space.node(channel), space.port(channel)), channel);
+    if (kind === "consumption") assert.equal(space.consumptionOf(space.node(channel), space.port(channel)), channel);
+  }
+});
+
+test("channels lie to the right of their direction, and wrap-around links are two stubs", () => {
+  const network = new Network(mesh(3, 2));
+  const link = network.findLink("0,0 -> 1,0") as number;
+  const [x1, y1, x2, y2] = network.pieces.subarray(4 * network.first[link], 4 * network.first[link] + 4);
+  assert.ok(x1 < x2 && y1 === y2 && y1 > network.y(0), "to the right of a channel that leads right is below");
+  const torus = new Network({ ...mesh(4, 1), shape: "torus", wraps: true, from: [0, 3], to: [3, 0], reverse: [1, 0] });
+  assert.equal(torus.first[1] - torus.first[0], 2);
+});
+
+test("what has most comes first, and equal ones in the order of ids", () => {
+  assert.deepEqual(largest([0, 3, 1, 3, 0], 3), [1, 3, 2]);
+  assert.equal(maximum([1, 7, 2]), 7);
+});
+
+const point = { saturated: false, deadlocked: false, unsettled: false, replications: 5, point: "", settings: [] };
+const curves: Pick<Curves, "title" | "x" | "y" | "series"> = {
+  title: "A <b>", x: { name: "rate", label: "rate", log: false }, y: { name: "latency", label: "latency (µs)", log: false },
+  series: [
+    { name: "one", points: [{ ...point, x: 1, mean: 10, low: 9, high: 11 }, { ...point, x: 2, mean: null, low: null, high: null, saturated: true }] },
+    { name: "two & three", points: [{ ...point, x: 1, mean: 20, low: null, high: null, unsettled: true }] },
+  ],
+};
+
+test("the plot that is downloaded has its points, signs and names", () => {
+  const svg = svgOf(curves, ["#111111", "#222222"], new Set(), false);
+  assert.equal(svg.match(/<circle/g)?.length, 2);
+  assert.equal(svg.match(/<path/g)?.length, 1);
+  assert.ok(svg.includes("A &lt;b&gt;") && svg.includes("two &amp; three") && svg.includes("latency (µs)"));
+  assert.ok(!svgOf(curves, ["#111111", "#222222"], new Set(["one"]), true).includes("#111111"));
+});
+
+test("ticks are round and cover the values", () => {
+  const scale = scaleOf([3, 97], false, [0, 100]);
+  assert.deepEqual(ticksOf(scale, false), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual([scale(0), scale(100)], [0, 100]);
+  assert.deepEqual(ticksOf(scaleOf([0.9, 120], true, [0, 1]), true), [1, 2, 5, 10, 20, 50, 100]);
+  assert.deepEqual(scaleOf([], false, [0, 1]).domain()[0], 0);
+  assert.deepEqual(scaleOf([0, 0], false, [0, 1]).domain(), [0, 1]);
+});

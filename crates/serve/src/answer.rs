@@ -1,0 +1,71 @@
+//! Answers: JSON, or why there is none.
+
+use std::fmt::Display;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// Why a request has no answer, in the words of the command.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// What was asked makes no sense.
+    BadInput(String),
+    /// The request comes from somewhere that may not ask.
+    Forbidden(String),
+    /// There is no such thing here.
+    Missing(String),
+    /// Something that is going on is in the way.
+    Conflict(String),
+    /// What was asked makes sense, but could not be done.
+    Failed(String),
+    /// Too much is going on already.
+    Busy(String),
+}
+
+impl Refusal {
+    /// The refusal for an error in what was asked.
+    pub(crate) fn bad_input(error: impl Display) -> Self {
+        Self::BadInput(error.to_string())
+    }
+
+    /// The refusal for work that could not be done.
+    pub(crate) fn failed(error: impl Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, error) = match self {
+            Self::BadInput(error) => (StatusCode::BAD_REQUEST, error),
+            Self::Forbidden(error) => (StatusCode::FORBIDDEN, error),
+            Self::Missing(error) => (StatusCode::NOT_FOUND, error),
+            Self::Conflict(error) => (StatusCode::CONFLICT, error),
+            Self::Failed(error) => (StatusCode::UNPROCESSABLE_ENTITY, error),
+            Self::Busy(error) => (StatusCode::SERVICE_UNAVAILABLE, error),
+        };
+        let body = serde_json::json!({ "error": error }).to_string();
+        (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
+    }
+}
+
+/// The type of answers.
+pub(crate) const JSON: &str = "application/json";
+
+/// A value as JSON, written by the thread that made it.
+pub(crate) struct Json(Vec<u8>);
+
+impl Json {
+    /// # Errors
+    /// If the value cannot be written, which the program's own can.
+    pub(crate) fn of(value: &impl Serialize) -> Result<Self, Refusal> {
+        serde_json::to_vec(value).map(Self).map_err(Refusal::failed)
+    }
+}
+
+impl IntoResponse for Json {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, JSON)], self.0).into_response()
+    }
+}

@@ -1,0 +1,125 @@
+//! Experiment files of the folder.
+
+use std::path::Path;
+
+use axum::extract::State as Extracted;
+use serde::{Deserialize, Serialize};
+use wormcast_lab::{Coordinate, Experiment, Override};
+use wormcast_network::input::is_standard_input;
+
+use super::{Given, Shared, answer};
+use crate::answer::{Json, Refusal};
+use crate::folder::Folder;
+
+/// The longest experiment file, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Reads an experiment whose files are all in the folder: neither it nor `set` names one elsewhere.
+pub(super) fn read(
+    folder: &Folder,
+    file: &str,
+    set: &serde_json::Map<String, serde_json::Value>,
+    overrides: &[Override],
+) -> Result<Experiment, Refusal> {
+    let path = folder.file(file)?;
+    let too_long = path.metadata().is_ok_and(|there| there.len() > LONGEST);
+    if too_long {
+        return Err(Refusal::BadInput(format!("`{file}` is no experiment file: it has more than {LONGEST} bytes")));
+    }
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| Refusal::BadInput(format!("cannot read `{file}`: {error}")))?;
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let check = |text: &str| {
+        let text = text.trim();
+        let words = text.contains(char::is_whitespace) && !folder.root().join(beside).join(text).exists();
+        if is_standard_input(text) || !words && folder.leads_outside(beside, text) {
+            return Err(Refusal::BadInput(format!(
+                "`{file}` names `{text}`, which is not in the folder that is served"
+            )));
+        }
+        Ok(())
+    };
+    // A file that cannot be parsed is refused below, with the place.
+    if let Ok(table) = text.parse::<toml::Table>() {
+        table.values().try_for_each(|value| texts(value, &check))?;
+    }
+    for value in set.values() {
+        let value = toml::Value::try_from(value).map_err(Refusal::bad_input)?;
+        texts(&value, &check)?;
+    }
+    Experiment::read(&path, overrides).map_err(Refusal::bad_input)
+}
+
+/// Calls a function with all texts of a value.
+fn texts(value: &toml::Value, check: &impl Fn(&str) -> Result<(), Refusal>) -> Result<(), Refusal> {
+    match value {
+        toml::Value::String(text) => check(text),
+        toml::Value::Array(values) => values.iter().try_for_each(|value| texts(value, check)),
+        toml::Value::Table(table) => table.values().try_for_each(|value| texts(value, check)),
+        _ => Ok(()),
+    }
+}
+
+/// The body of a request that changes something.
+pub(super) fn body<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| Refusal::BadInput(format!("the body of the request: {error}")))
+}
+
+#[derive(Serialize)]
+struct Answer {
+    title: String,
+    axes: Vec<Axis>,
+    points: Vec<PointEntry>,
+    claims: Vec<String>,
+    quantities: Vec<&'static str>,
+    /// The text of the file.
+    settings: String,
+}
+
+#[derive(Serialize)]
+struct Axis {
+    key: String,
+    values: Vec<serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct PointEntry {
+    point: String,
+    label: String,
+    settings: Vec<Coordinate>,
+    topology: String,
+    algorithm: String,
+}
+
+pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
+    given.only(&["file"], &[])?;
+    answer(&state, move |state| {
+        let experiment = read(&state.folder, given.need("file")?, &serde_json::Map::new(), &[])?;
+        let points = experiment.points().map_err(Refusal::bad_input)?;
+        let axis = |key: &str| {
+            let mut values: Vec<serde_json::Value> = Vec::new();
+            for value in points.iter().filter_map(|point| point.coordinate(key)).map(|at| &at.value) {
+                if !values.contains(value) {
+                    values.push(value.clone());
+                }
+            }
+            Axis { key: key.to_owned(), values }
+        };
+        let entry = |point: &wormcast_lab::Point| PointEntry {
+            point: point.spec.config_hash(),
+            label: point.label(),
+            settings: point.coordinates.clone(),
+            topology: point.spec.topology.clone(),
+            algorithm: point.spec.algorithm.clone(),
+        };
+        Ok(Answer {
+            title: experiment.title().to_owned(),
+            axes: experiment.swept().into_iter().map(axis).collect(),
+            points: points.iter().map(entry).collect(),
+            claims: experiment.claim_ids(),
+            quantities: experiment.quantities().into_iter().map(wormcast_lab::Quantity::name).collect(),
+            settings: experiment.text().to_owned(),
+        })
+    })
+    .await
+}

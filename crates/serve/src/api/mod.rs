@@ -1,0 +1,150 @@
+//! The requests of the page: a module each.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::routing::{get, post};
+use axum::{Router, extract};
+use wormcast_lab::Program;
+use wormcast_network::text::expected_name;
+
+use crate::answer::{Json, Refusal};
+use crate::folder::Folder;
+use crate::work::Work;
+
+mod catalogue;
+mod choice;
+mod curves;
+mod events;
+mod experiment;
+mod info;
+mod network;
+mod plan;
+mod replay;
+mod routing;
+mod sweeps;
+
+/// What requests share.
+pub(crate) struct State {
+    pub(crate) folder: Folder,
+    /// The file that the command line named.
+    pub(crate) opened: Option<String>,
+    pub(crate) program: Program,
+    pub(crate) work: Work,
+    pub(crate) replays: replay::Replays,
+    pub(crate) recordings: replay::Recordings,
+    pub(crate) sweeps: sweeps::Sweeps,
+}
+
+pub(crate) type Shared = Arc<State>;
+
+impl State {
+    pub(crate) fn new(folder: Folder, opened: Option<String>, program: Program) -> Shared {
+        Arc::new(Self {
+            folder,
+            opened,
+            program,
+            work: Work::new(),
+            replays: replay::Replays::default(),
+            recordings: replay::Recordings::default(),
+            sweeps: sweeps::Sweeps::default(),
+        })
+    }
+
+    /// Ends what goes on.
+    pub(crate) fn end(&self) {
+        self.sweeps.end();
+        self.recordings.end();
+    }
+}
+
+/// All requests for data.
+pub(crate) fn routes(state: Shared) -> Router {
+    Router::new()
+        .route("/info", get(info::get))
+        .route("/catalogue", get(catalogue::get))
+        .route("/network", get(network::get))
+        .route("/plan", get(plan::get))
+        .route("/routing", get(routing::get))
+        .route("/dependencies", get(routing::dependencies))
+        .route("/replay", get(replay::header).post(replay::record))
+        .route("/replay/chunk", get(replay::chunk))
+        .route("/experiment", get(experiment::get))
+        .route("/curves", get(curves::get))
+        .route("/distribution", get(curves::distribution))
+        .route("/sweeps", get(sweeps::list).post(sweeps::start))
+        .route("/sweeps/stop", post(sweeps::stop))
+        .route("/events", get(events::get))
+        .fallback(nothing)
+        .with_state(state)
+}
+
+async fn nothing(uri: axum::http::Uri) -> Refusal {
+    Refusal::Missing(format!(
+        "there is no data at `{}`; API.md of the crate wormcast-serve lists what there is",
+        uri.path()
+    ))
+}
+
+/// Does work on a thread of its own, and answers with what it gives.
+pub(crate) async fn answer<T: serde::Serialize>(
+    state: &Shared,
+    work: impl FnOnce(&State) -> Result<T, Refusal> + Send + 'static,
+) -> Result<Json, Refusal> {
+    let shared = Arc::clone(state);
+    state.work.run(move || Json::of(&work(&shared)?)).await
+}
+
+/// The parameters of a request, in the order in which they are given. Some may be there several times.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Given {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let given = extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        given.map(|extract::Query(given)| Self(given)).map_err(|error| Refusal::BadInput(error.body_text()))
+    }
+}
+
+impl Given {
+    /// Refuses parameters that a request does not have, and those that are there twice and may not be.
+    pub(crate) fn only(&self, once: &[&str], often: &[&str]) -> Result<(), Refusal> {
+        for (place, (name, _)) in self.0.iter().enumerate() {
+            let name = name.as_str();
+            if !once.contains(&name) && !often.contains(&name) {
+                let expected = expected_name(name, once.iter().chain(often).copied());
+                return Err(Refusal::BadInput(format!("there is no parameter `{name}`{expected}")));
+            }
+            if once.contains(&name) && self.0[..place].iter().any(|(other, _)| other == name) {
+                return Err(Refusal::BadInput(format!("the parameter `{name}` is there twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A parameter that may be left out, or empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// All values of a parameter.
+    pub(crate) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(given, value)| given == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter that has to be there.
+    pub(crate) fn need(&self, name: &str) -> Result<&str, Refusal> {
+        self.get(name).ok_or_else(|| Refusal::BadInput(format!("expected the parameter `{name}`")))
+    }
+
+    /// A number.
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Refusal> {
+        let number = |text: &str| {
+            text.parse().map_err(|_| Refusal::BadInput(format!("`{name}` is `{text}`; expected a number")))
+        };
+        self.get(name).map(number).transpose()
+    }
+}

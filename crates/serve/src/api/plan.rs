@@ -1,0 +1,86 @@
+//! A plan of one multicast, as the command `plan` prints it, with what a drawing needs beside it.
+
+use axum::extract::State as Extracted;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use wormcast_analysis::dependencies_of_algorithm;
+use wormcast_multicast::{Multicast, PlanReport, PortModel, check_contract, is_own, left_out};
+use wormcast_network::watch::step;
+use wormcast_network::{ChannelId, is_all_nodes, parse_node, parse_node_list};
+
+use super::choice::{OFTEN, ONCE, request};
+use super::{Given, Shared, State, answer};
+use crate::answer::{Json, Refusal};
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    report: &'a PlanReport<'a>,
+    /// The ids of each worm's channels, parents first.
+    channel_ids: Vec<Vec<u32>>,
+    /// The ids of both channels of each failed link.
+    failed: Vec<u32>,
+    /// Whether worms of the algorithm can never wait for each other forever; null if that was not to be found out.
+    deadlock_free: Option<bool>,
+}
+
+pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
+    let own = ["topology", "source", "destinations", "ports", "flit_bits", "check"];
+    given.only(&[&own[..], &ONCE].concat(), &OFTEN)?;
+    answer(&state, move |state| plan(state, &given)).await
+}
+
+/// The answer, written where it is made: it borrows the network.
+fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
+    let ports = match given.get("ports") {
+        None | Some("one") => PortModel::One,
+        Some("all") => PortModel::All,
+        Some(other) => return Err(Refusal::BadInput(format!("`ports` is `{other}`; expected `one` or `all`"))),
+    };
+    let network = state.folder.network(given.need("topology")?)?;
+    let request = request(given, given.need("algorithm")?, &state.folder)?;
+    step("preparing the algorithm", "", 0, 0);
+    let algorithm = request.make(&network).map_err(Refusal::bad_input)?;
+    let source = parse_node(&network, given.need("source")?).map_err(Refusal::bad_input)?;
+    let list = given.need("destinations")?;
+    let destinations = parse_node_list(&network, list).map_err(Refusal::bad_input)?;
+    let multicast = Multicast::checked(source, &destinations).map_err(Refusal::bad_input)?;
+    let warning = if is_all_nodes(list) { None } else { left_out(&network, source, &destinations) };
+    step("planning", "worms", 0, 0);
+    let plan = if is_own(algorithm.as_ref()) {
+        check_contract(algorithm.as_ref(), &multicast).map_err(|broken| {
+            Refusal::BadInput(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
+        })?
+    } else {
+        algorithm.plan(&multicast)
+    };
+    let summary = plan.summary(algorithm.routing(), ports).map_err(Refusal::bad_input)?;
+    let report = PlanReport {
+        network: &network,
+        algorithm: algorithm.name(),
+        multicast: &multicast,
+        summary: &summary,
+        exact: algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast)),
+        flit_bits: given.number::<std::num::NonZeroU32>("flit_bits")?.map_or(PlanReport::FLIT_BITS, Into::into),
+        warning: warning.as_deref(),
+    };
+    let faults = request.faults.on(&network, request.seed).map_err(Refusal::bad_input)?;
+    let both = |&link: &ChannelId| [link.raw(), network.reverse(link).raw()];
+    let deadlock_free = match given.get("check") {
+        Some("no") => None,
+        None | Some("yes") => {
+            let settings = wormcast_analysis::Settings::default();
+            let (_, cycle) = dependencies_of_algorithm(algorithm.as_ref(), &settings).map_err(Refusal::bad_input)?;
+            Some(cycle.is_none())
+        }
+        Some(other) => return Err(Refusal::BadInput(format!("`check` is `{other}`; expected `yes` or `no`"))),
+    };
+    let ids = |channels: &[ChannelId]| channels.iter().map(|channel| channel.raw()).collect();
+    let answer = Answer {
+        report: &report,
+        channel_ids: summary.worms.iter().map(|worm| ids(&worm.channels)).collect(),
+        failed: faults.links.iter().flat_map(both).collect(),
+        deadlock_free,
+    };
+    serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)
+}

@@ -1,0 +1,298 @@
+//! Recorded runs: their headers, their chunks, and how they are made.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::body::Bytes;
+use axum::extract::State as Extracted;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use wormcast_lab::{OutputFile, Override, PointSpec};
+use wormcast_network::ChannelSpace;
+use wormcast_simulation::{
+    Cycle, EngineChoice, Generated, Observer, Replay, ReplayError, ReplayFile, ReplayRun, Scenario, replay_settings,
+    simulate_observed,
+};
+
+use super::experiment::{body, read};
+use super::{Given, Shared, State};
+use crate::answer::{JSON, Json, Refusal};
+use crate::work::{Stop, with_memory};
+
+/// The most headers that are kept, and the most bytes of one that is.
+const KEPT: usize = 4;
+const LARGEST_KEPT: usize = 1 << 26;
+/// The most runs at once that are recorded, and of how many finished ones is told.
+const AT_ONCE: usize = 2;
+const TOLD: usize = 16;
+/// How long a run may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// The folder for runs that the page asks for.
+const FOLDER: &str = "replays";
+
+/// A file that was opened, and what it was then.
+struct Opened {
+    path: PathBuf,
+    was: (u64, Option<SystemTime>),
+    file: Arc<Mutex<ReplayFile<BufReader<File>>>>,
+}
+
+/// Recorded runs that have been opened, the last one first.
+#[derive(Default)]
+pub(crate) struct Replays {
+    opened: Mutex<VecDeque<Opened>>,
+}
+
+impl Replays {
+    /// Opens a file, unless it is open and the same as before.
+    fn open(&self, state: &State, name: &str) -> Result<Arc<Mutex<ReplayFile<BufReader<File>>>>, Refusal> {
+        let path = state.folder.file(name)?;
+        let file = File::open(&path).map_err(|error| Refusal::Failed(format!("cannot read `{name}`: {error}")))?;
+        let there = file.metadata().map_err(Refusal::failed)?;
+        let was = (there.len(), there.modified().ok());
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = opened.iter().position(|one| one.path == path && one.was == was)
+            && let Some(one) = opened.remove(place)
+        {
+            let file = Arc::clone(&one.file);
+            opened.push_front(one);
+            return Ok(file);
+        }
+        opened.retain(|one| one.path != path);
+        drop(opened);
+        let read = ReplayFile::open(BufReader::new(file)).map_err(|error| unreadable(name, &error))?;
+        let keep = read.header().len() <= LARGEST_KEPT;
+        let file = Arc::new(Mutex::new(read));
+        if keep {
+            let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            opened.push_front(Opened { path, was, file: Arc::clone(&file) });
+            opened.truncate(KEPT);
+        }
+        Ok(file)
+    }
+}
+
+fn unreadable(name: &str, error: &ReplayError) -> Refusal {
+    match error {
+        ReplayError::NoChunk { .. } => Refusal::Missing(format!("`{name}`: {error}")),
+        ReplayError::Io(_) => Refusal::Failed(format!("`{name}`: {error}")),
+        _ => Refusal::BadInput(format!("`{name}`: {error}")),
+    }
+}
+
+pub(super) async fn header(Extracted(state): Extracted<Shared>, given: Given) -> Result<Response, Refusal> {
+    given.only(&["file"], &[])?;
+    let bytes = bytes(&state, move |state| {
+        let file = state.replays.open(state, given.need("file")?)?;
+        let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(file.header().to_vec())
+    });
+    Ok(([(header::CONTENT_TYPE, JSON)], bytes.await?).into_response())
+}
+
+pub(super) async fn chunk(Extracted(state): Extracted<Shared>, given: Given) -> Result<Response, Refusal> {
+    given.only(&["file", "index"], &[])?;
+    let bytes = bytes(&state, move |state| {
+        let name = given.need("file")?;
+        let Some(index) = given.number("index")? else {
+            return Err(Refusal::bad_input("expected the parameter `index`"));
+        };
+        let file = state.replays.open(state, name)?;
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.deflated(index).map_err(|error| unreadable(name, &error))
+    });
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes.await?).into_response())
+}
+
+/// Does work that gives bytes.
+async fn bytes(
+    state: &Shared,
+    work: impl FnOnce(&State) -> Result<Vec<u8>, Refusal> + Send + 'static,
+) -> Result<Vec<u8>, Refusal> {
+    let shared = Arc::clone(state);
+    state.work.run(move || work(&shared)).await
+}
+
+/// What is to be recorded: a run of an experiment's point.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    experiment: String,
+    #[serde(default)]
+    set: serde_json::Map<String, serde_json::Value>,
+    seed: Option<u64>,
+    messages: Option<u64>,
+}
+
+/// A run that is being recorded, or was.
+#[derive(Clone, Serialize)]
+pub(crate) struct Recording {
+    file: String,
+    state: &'static str,
+    cycle: Cycle,
+    messages: u64,
+    error: Option<String>,
+}
+
+impl Recording {
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+}
+
+/// All of them, the last one last.
+#[derive(Default)]
+pub(crate) struct Recordings(Mutex<Vec<(Arc<Stop>, Recording)>>);
+
+impl Recordings {
+    pub(crate) fn all(&self) -> Vec<Recording> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, recording)| recording.clone()).collect()
+    }
+
+    /// Ends those that go on.
+    pub(crate) fn end(&self) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().for_each(|(stop, _)| stop.stop("the server ends"));
+    }
+
+    fn tell(&self, file: &str, change: impl FnOnce(&mut Recording)) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, recording)) = all.iter_mut().rev().find(|(_, recording)| recording.file == file) {
+            change(recording);
+        }
+    }
+
+    /// Adds one, unless it is being recorded already.
+    fn begin(&self, file: &str, stop: &Arc<Stop>) -> Result<bool, Refusal> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = |recording: &Recording| recording.state == "running";
+        if all.iter().any(|(_, recording)| running(recording) && recording.file == file) {
+            return Ok(false);
+        }
+        if all.iter().filter(|(_, recording)| running(recording)).count() >= AT_ONCE {
+            return Err(Refusal::Busy(format!("{AT_ONCE} runs are being recorded: wait for one to end")));
+        }
+        all.retain(|(_, recording)| recording.file != file);
+        let over = (all.len() + 1).saturating_sub(TOLD);
+        let finished: Vec<usize> =
+            all.iter().enumerate().filter(|(_, (_, one))| !running(one)).map(|(place, _)| place).take(over).collect();
+        finished.into_iter().rev().for_each(|place| drop(all.remove(place)));
+        let recording = Recording { file: file.to_owned(), state: "running", cycle: 0, messages: 0, error: None };
+        all.push((Arc::clone(stop), recording));
+        Ok(true)
+    }
+}
+
+#[derive(Serialize)]
+struct Recorded {
+    file: String,
+    state: &'static str,
+}
+
+/// Records a run in the background, unless it has been.
+pub(super) async fn record(Extracted(state): Extracted<Shared>, bytes: Bytes) -> Result<Json, Refusal> {
+    let request: Request = body(&bytes)?;
+    let shared = Arc::clone(&state);
+    let recorded = state.work.run(move || begin(&shared, &request)).await?;
+    Json::of(&recorded)
+}
+
+fn begin(state: &Shared, request: &Request) -> Result<Recorded, Refusal> {
+    let mut overrides = Vec::new();
+    for (key, value) in &request.set {
+        overrides.push(Override::set(&format!("{key}={value}")).map_err(Refusal::bad_input)?);
+    }
+    let numbers = [("seed", "seed", request.seed), ("messages", "run.messages", request.messages)];
+    for (name, key, number) in numbers {
+        overrides.extend(number.map(|number| Override::option(name, key, &number.to_string())));
+    }
+    let experiment = read(&state.folder, &request.experiment, &request.set, &overrides)?;
+    let point = experiment.point().map_err(Refusal::bad_input)?;
+    let job = experiment.job(&point).map_err(Refusal::bad_input)?;
+    let wormcast_lab::Job::Simulate(scenario) = job else {
+        return Err(Refusal::BadInput("nothing is simulated at this point, so there is nothing to record".to_owned()));
+    };
+    std::fs::create_dir_all(FOLDER).map_err(|error| Refusal::Failed(format!("cannot make `{FOLDER}`: {error}")))?;
+    let name = wormcast_lab::file_part(&[experiment.name().as_str(), &point.spec.algorithm]);
+    let file = format!("{FOLDER}/{}-{}.replay", name.trim_start_matches('-'), &point.spec.config_hash()[..12]);
+    let path = state.folder.new_file(&file)?;
+    if path.exists() && state.replays.open(state, &file).is_ok() {
+        return Ok(Recorded { file, state: "done" });
+    }
+    let stop = Arc::new(Stop::default());
+    if state.recordings.begin(&file, &stop)? {
+        let (state, spec, file) = (Arc::clone(state), point.spec, file.clone());
+        std::thread::spawn(move || {
+            let written = with_memory(&stop, || run(&state, &file, &scenario, &spec, &stop));
+            state.recordings.tell(&file, |recording| match written {
+                Ok(()) => recording.state = "done",
+                Err(error) => (recording.state, recording.error) = ("failed", Some(error)),
+            });
+        });
+    }
+    Ok(Recorded { file, state: "running" })
+}
+
+/// Runs and writes the file; says why not.
+fn run(state: &State, file: &str, scenario: &Scenario, spec: &PointSpec, stop: &Arc<Stop>) -> Result<(), String> {
+    let out = OutputFile::create(file.as_ref()).map_err(|error| error.to_string())?;
+    let network = scenario.network();
+    let space = ChannelSpace::new(network, scenario.engine_config().ports);
+    let mut observer = (
+        Replay::new(network, space, out),
+        Told { state, file, stop, end: Instant::now() + PATIENCE, cycle: 0, messages: 0, events: 0 },
+    );
+    let engine: EngineChoice = spec.engine;
+    let result = simulate_observed(scenario, engine, spec.seed, &mut observer).map_err(|error| error.to_string())?;
+    if stop.is_stopped() {
+        return Err(stop.why());
+    }
+    let program = format!("wormcast {}", state.program.version);
+    let run = ReplayRun {
+        program: &program,
+        title: &format!("{} on {}", spec.algorithm, spec.topology),
+        topology: &spec.topology,
+        algorithm: &spec.algorithm,
+        settings: &replay_settings(scenario, &result.engine, spec.seed),
+        deadlock: result.deadlock.as_ref(),
+        interrupted: false,
+    };
+    let out = observer.0.finish(&run).map_err(|error| error.to_string())?;
+    out.finish().map_err(|error| error.to_string())
+}
+
+/// Tells how far a run is, and ends it when it is to stop.
+struct Told<'a> {
+    state: &'a State,
+    file: &'a str,
+    stop: &'a Arc<Stop>,
+    end: Instant,
+    cycle: Cycle,
+    messages: u64,
+    events: u64,
+}
+
+impl Observer for Told<'_> {
+    fn generated(&mut self, message: &Generated<'_>) {
+        (self.cycle, self.messages) = (message.at, message.message + 1);
+        self.events += 1;
+        if self.events.is_multiple_of(256) {
+            let (cycle, messages) = (self.cycle, self.messages);
+            self.state
+                .recordings
+                .tell(self.file, |recording| (recording.cycle, recording.messages) = (cycle, messages));
+            if Instant::now() >= self.end {
+                self.stop.stop(format!("it took more than {} seconds: ask for fewer messages", PATIENCE.as_secs()));
+            }
+        }
+    }
+
+    fn done(&self) -> bool {
+        self.stop.is_stopped()
+    }
+}

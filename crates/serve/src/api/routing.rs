@@ -1,0 +1,208 @@
+//! The analysis of a routing, an algorithm or tables, as the command `routing` prints it, with what a drawing needs beside it.
+
+use std::sync::Arc;
+
+use axum::extract::State as Extracted;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use wormcast_analysis::{
+    CycleResource, Fabric, Report, Settings, dependencies_of_algorithm, of_algorithm, of_fabric, of_routing, of_tables,
+};
+use wormcast_multicast::AlgorithmOption;
+use wormcast_network::{ChannelId, Network};
+use wormcast_routing::{
+    Dependencies, ForwardingTables, GroupBranching, MulticastTables, RoutingDescriptor, RoutingOptions,
+    RoutingRelation, read_members, read_multicast_tables, read_tables,
+};
+
+use super::choice::{OFTEN, ONCE, options, request};
+use super::{Given, Shared, State, answer};
+use crate::answer::{Json, Refusal};
+
+/// The most dependencies that are sent: more than anybody can look at.
+const MOST_EDGES: usize = 2_000_000;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// The cycle's `resources` as the command prints them, with their ids.
+    cycle_resources: Option<Vec<Held>>,
+    /// For each channel a number that rises along every route, as the proof that unicasts cannot deadlock; null where that is none, or
+    /// for channels on no route.
+    numbering: Option<Vec<Option<u32>>>,
+    /// How many prohibited turns there are; null where there are no such.
+    all_prohibited: Option<u64>,
+    /// The number of pairs of nodes whose worms cross each channel, if all nodes send to all others; null if unknown.
+    loads: Option<&'a [f64]>,
+}
+
+/// A resource of a cycle: a channel, or the consumption channels of a node.
+#[derive(Serialize)]
+struct Held {
+    text: String,
+    channel: Option<u32>,
+    node: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Edges {
+    /// Channels that are held, and channels that are requested.
+    edges: Vec<[u32; 2]>,
+    /// Whether worms stop on their way or branch: then there are further dependencies, on consumption channels and between branches.
+    further: bool,
+}
+
+const OWN: [&str; 6] = ["topology", "tables", "multicast_tables", "groups", "branching", "consumption_ports"];
+const MORE: [&str; 1] = ["virtual_channels"];
+
+pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
+    given.only(&[&OWN[..], &MORE, &ONCE].concat(), &OFTEN)?;
+    answer(&state, move |state| report(state, &given)).await
+}
+
+pub(super) async fn dependencies(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
+    given.only(&[&OWN[..], &MORE, &ONCE].concat(), &OFTEN)?;
+    answer(&state, move |state| edges(state, &given)).await
+}
+
+fn settings(given: &Given) -> Result<Settings, Refusal> {
+    let within = |name: &str, most: u32| match given.number::<u32>(name)? {
+        Some(number) if number == 0 || number > most => {
+            Err(Refusal::BadInput(format!("`{name}` is {number}; expected a number from 1 to {most}")))
+        }
+        number => Ok(number),
+    };
+    let consumption_ports = within("consumption_ports", wormcast_network::MAX_NODE_PORTS)?;
+    Ok(Settings { consumption_ports, virtual_channels: within("virtual_channels", 64)?, ..Settings::default() })
+}
+
+/// What is analysed.
+enum Subject {
+    Algorithm(Box<dyn wormcast_multicast::Algorithm>),
+    Routing(Box<dyn RoutingRelation>),
+    Tables {
+        file: String,
+        tables: Box<ForwardingTables>,
+        multicasts: Option<Box<MulticastTables>>,
+        branching: GroupBranching,
+    },
+}
+
+fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subject, Refusal> {
+    let of_tables = ["multicast_tables", "groups", "branching"];
+    if let (None, Some(name)) = (given.get("tables"), of_tables.into_iter().find(|name| given.get(name).is_some())) {
+        return Err(Refusal::BadInput(format!("`{name}` is beside unicast tables: expected `tables`, too")));
+    }
+    match (given.get("tables"), given.get("algorithm"), given.get("routing")) {
+        (Some(file), None, None) => tables(state, given, network, file),
+        (None, Some(algorithm), _) => {
+            let request = request(given, algorithm, &state.folder)?;
+            Ok(Subject::Algorithm(request.make(network).map_err(Refusal::bad_input)?))
+        }
+        (None, None, Some(routing)) => {
+            let routing = RoutingDescriptor::named(routing).map_err(Refusal::bad_input)?;
+            let root = routing.root(network, given.get("root")).map_err(Refusal::bad_input)?;
+            let options = options(given, &state.folder)?;
+            if let Some(other) =
+                options.given().find(|&option| option != AlgorithmOption::CrossLinks || !routing.cross_links)
+            {
+                return Err(Refusal::BadInput(format!("the routing `{}` has no option `{other}`", routing.name)));
+            }
+            if given.get("failed").is_some() {
+                return Err(Refusal::BadInput("links fail only for an algorithm: leave `failed` out".to_owned()));
+            }
+            let seed = given.number("seed")?.unwrap_or_default();
+            let options = RoutingOptions { seed, root, tree_only: options.tree_only() };
+            Ok(Subject::Routing(routing.make(network, &options).map_err(Refusal::bad_input)?))
+        }
+        _ => Err(Refusal::BadInput("expected one of `routing`, `algorithm` or `tables`".to_owned())),
+    }
+}
+
+fn tables(state: &State, given: &Given, network: &Arc<Network>, file: &str) -> Result<Subject, Refusal> {
+    let path = |name: &str| Ok::<_, Refusal>(state.folder.file(name)?.display().to_string());
+    let tables = read_tables(network, &path(file)?).map_err(Refusal::bad_input)?;
+    let multicasts = given.get("multicast_tables").map(|file| {
+        let read = read_multicast_tables(network, &path(file)?).map_err(Refusal::bad_input)?;
+        match given.get("groups") {
+            Some(groups) => read_members(read, &tables, &path(groups)?).map_err(Refusal::bad_input),
+            None => Ok(read),
+        }
+    });
+    let branching = match given.get("branching") {
+        None => GroupBranching::Packets,
+        Some(name) => GroupBranching::named(name).ok_or_else(|| {
+            let all = GroupBranching::ALL.map(GroupBranching::name);
+            let expected = wormcast_network::text::expected_name(name, all);
+            Refusal::BadInput(format!("there is no branching `{name}`{expected}"))
+        })?,
+    };
+    let multicasts = multicasts.transpose()?.map(Box::new);
+    Ok(Subject::Tables { file: file.to_owned(), tables: Box::new(tables), multicasts, branching })
+}
+
+/// The report, written where it is made: its proof has the channels of the network.
+fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
+    let (settings, network) = (settings(given)?, state.folder.network(given.need("topology")?)?);
+    let found = match &subject(state, given, &network)? {
+        Subject::Algorithm(algorithm) => of_algorithm(algorithm.as_ref(), &settings),
+        Subject::Routing(relation) => of_routing(relation.as_ref(), &settings),
+        Subject::Tables { file, tables, multicasts: None, .. } => of_tables(file, tables, &settings),
+        Subject::Tables { file, tables, multicasts: Some(multicasts), branching } => {
+            let multicasts = Some((&**multicasts, *branching));
+            of_fabric(&Fabric { name: file, tables, multicasts, lanes: None }, &settings)
+        }
+    };
+    let report = found.map_err(Refusal::bad_input)?;
+    let cycle = report.resources.as_deref();
+    let held = |resource: &CycleResource| Held {
+        text: resource.to_string(),
+        channel: resource.channel().map(ChannelId::raw),
+        node: if let CycleResource::Consumption { consumption, .. } = resource { Some(*consumption) } else { None },
+    };
+    let numbering = report.numbering.as_ref();
+    let answer = Answer {
+        report: &report,
+        cycle_resources: cycle.map(|cycle| cycle.iter().map(held).collect()),
+        numbering: numbering.map(|numbers| network.channel_ids().map(|channel| numbers.number(channel)).collect()),
+        all_prohibited: report.turns.map(|_| report.all_prohibited),
+        loads: report.link_load.as_ref().map(|load| &load.by_channel[..]),
+    };
+    serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)
+}
+
+fn edges(state: &State, given: &Given) -> Result<Edges, Refusal> {
+    let (settings, network) = (settings(given)?, state.folder.network(given.need("topology")?)?);
+    match &subject(state, given, &network)? {
+        Subject::Algorithm(algorithm) => {
+            let (dependencies, _) =
+                dependencies_of_algorithm(algorithm.as_ref(), &settings).map_err(Refusal::bad_input)?;
+            listed(&dependencies)
+        }
+        Subject::Routing(relation) => listed(&Dependencies::of_relation(relation.as_ref())),
+        Subject::Tables { tables, multicasts: None, .. } => listed(&Dependencies::of_tables(tables)),
+        Subject::Tables { tables, multicasts: Some(multicasts), branching, .. } => {
+            let mut dependencies = Dependencies::of_tables(tables);
+            dependencies.add_worms(|worms| {
+                for group in 0..multicasts.groups().len() {
+                    multicasts.add(worms, group, *branching, None);
+                }
+            });
+            listed(&dependencies)
+        }
+    }
+}
+
+fn listed(dependencies: &Dependencies<'_>) -> Result<Edges, Refusal> {
+    let direct = dependencies.direct();
+    if direct.len() > MOST_EDGES {
+        let count = direct.len();
+        let message = format!(
+            "there are {count} dependencies, more than the {MOST_EDGES} that can be drawn: choose a smaller network"
+        );
+        return Err(Refusal::Failed(message));
+    }
+    let edges = direct.map(|(held, requested)| [held.raw(), requested.raw()]).collect();
+    Ok(Edges { edges, further: !dependencies.are_of_unicasts() })
+}

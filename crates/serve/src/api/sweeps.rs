@@ -1,0 +1,347 @@
+//! Sweeps: those that go on, started and stopped by the page, and what stores have of others.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use axum::body::Bytes;
+use axum::extract::State as Extracted;
+use serde::{Deserialize, Serialize};
+use wormcast_lab::{
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Status, Store, SweepObserver, Verdict, origins, run_sweep,
+    stored_sweep,
+};
+
+use super::experiment::{body, read};
+use super::{Given, Shared, State, answer};
+use crate::answer::{Json, Refusal};
+use crate::folder::Kind;
+use crate::work::{Stop, with_memory};
+
+/// The most sweeps at once, and of how many that have ended is told.
+const AT_ONCE: usize = 2;
+const TOLD: usize = 32;
+/// Of how many pairs of an experiment and a store is kept what the store has.
+const KEPT: usize = 512;
+
+/// A sweep: one that goes on, or what a store has of an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Sweep {
+    id: String,
+    experiment: String,
+    store: String,
+    title: String,
+    state: &'static str,
+    points_done: usize,
+    points: usize,
+    replications_done: u64,
+    replications: u64,
+    seconds: u64,
+    seconds_left: Option<u64>,
+    error: Option<String>,
+    claims: Vec<Claim>,
+    origins: Vec<Made>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Claim {
+    id: String,
+    text: String,
+    verdict: Verdict,
+}
+
+/// Where results come from.
+#[derive(Clone, Debug, Serialize)]
+struct Made {
+    version: String,
+    commit: String,
+    machine: String,
+    /// When the first and the last replication was done, in seconds since 1970.
+    first: u64,
+    when: u64,
+    seed: Option<u64>,
+    replications: u64,
+    computing_seconds: f64,
+}
+
+impl Sweep {
+    fn new(id: String, experiment: &str, store: &str, state: &'static str) -> Self {
+        Self {
+            id,
+            experiment: experiment.to_owned(),
+            store: store.to_owned(),
+            title: String::new(),
+            state,
+            points_done: 0,
+            points: 0,
+            replications_done: 0,
+            replications: 0,
+            seconds: 0,
+            seconds_left: None,
+            error: None,
+            claims: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Adds what was found, and where it comes from.
+    fn found(&mut self, findings: &Findings, origins: Vec<Origin>) {
+        let text = |verdict: &ClaimVerdict| {
+            verdict.evidence.iter().map(|part| part.text.trim_end_matches('.')).collect::<Vec<_>>().join("; ")
+        };
+        let claim =
+            |verdict: &ClaimVerdict| Claim { id: verdict.claim.clone(), text: text(verdict), verdict: verdict.verdict };
+        self.claims = findings.verdicts.iter().map(claim).collect();
+        let made = |origin: Origin| Made {
+            version: origin.version,
+            commit: origin.revision,
+            machine: origin.machine,
+            first: origin.first,
+            when: origin.last,
+            seed: findings.seed,
+            replications: origin.replications,
+            computing_seconds: origin.computing.as_secs_f64(),
+        };
+        self.origins = origins.into_iter().map(made).collect();
+    }
+}
+
+/// A sweep of this process.
+struct Running {
+    stop: Arc<Stop>,
+    sweep: Sweep,
+}
+
+/// What a pair of files was when it was looked at: path, size and time of each.
+type Pair = [(PathBuf, u64, Option<SystemTime>); 2];
+
+/// All sweeps of this process, and what stores are known to have.
+#[derive(Default)]
+pub(crate) struct Sweeps {
+    running: Mutex<Vec<Running>>,
+    next: Mutex<u64>,
+    known: Mutex<HashMap<Pair, Option<Sweep>>>,
+}
+
+impl Sweeps {
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those of this process.
+    pub(crate) fn own(&self) -> Vec<Sweep> {
+        self.running().iter().map(|running| running.sweep.clone()).collect()
+    }
+
+    /// Ends those that go on.
+    pub(crate) fn end(&self) {
+        self.running().iter().for_each(|running| running.stop.stop("the server ends"));
+    }
+
+    /// Adds one; none other may go on with the same store.
+    fn begin(
+        &self,
+        experiment: &Experiment,
+        [file, store]: [&str; 2],
+        points: usize,
+    ) -> Result<(Sweep, Arc<Stop>), Refusal> {
+        let mut all = self.running();
+        let goes_on = |running: &&Running| running.sweep.state == "running";
+        if let Some(other) = all.iter().filter(goes_on).find(|running| running.sweep.store == store) {
+            let message =
+                format!("a sweep of `{}` goes on with `{store}`: stop it, or wait for it", other.sweep.experiment);
+            return Err(Refusal::Conflict(message));
+        }
+        if all.iter().filter(goes_on).count() >= AT_ONCE {
+            return Err(Refusal::Busy(format!("{AT_ONCE} sweeps go on: stop one, or wait for one")));
+        }
+        // Of a pair, the last one counts.
+        all.retain(|running| {
+            running.sweep.state == "running" || [&running.sweep.experiment, &running.sweep.store] != [file, store]
+        });
+        while all.len() >= TOLD {
+            let Some(ended) = all.iter().position(|running| running.sweep.state != "running") else { break };
+            all.remove(ended);
+        }
+        let id = {
+            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+            *next += 1;
+            next.to_string()
+        };
+        let mut sweep = Sweep::new(id, file, store, "running");
+        experiment.title().clone_into(&mut sweep.title);
+        sweep.points = points;
+        let stop = Arc::new(Stop::default());
+        all.push(Running { stop: Arc::clone(&stop), sweep: sweep.clone() });
+        Ok((sweep, stop))
+    }
+
+    fn tell(&self, id: &str, change: impl FnOnce(&mut Sweep)) {
+        if let Some(running) = self.running().iter_mut().find(|running| running.sweep.id == id) {
+            change(&mut running.sweep);
+        }
+    }
+
+    /// What a store has of an experiment; `None` if nothing, or if the experiment makes no sense.
+    fn stored(&self, state: &State, experiment: &str, store: &str) -> Result<Option<Sweep>, Refusal> {
+        let of = |name: &str| {
+            let path = state.folder.file(name)?;
+            let there = path.metadata().map_err(Refusal::failed)?;
+            Ok::<_, Refusal>((path, there.len(), there.modified().ok()))
+        };
+        let pair = [of(experiment)?, of(store)?];
+        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&pair) {
+            return Ok(known.clone());
+        }
+        let found = look(state, experiment, store, &pair[1].0);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(pair, found.clone());
+        Ok(found)
+    }
+}
+
+/// Looks into a store.
+fn look(state: &State, name: &str, store: &str, path: &std::path::Path) -> Option<Sweep> {
+    let experiment = read(&state.folder, name, &serde_json::Map::new(), &[]).ok()?;
+    let read = Store::read(path).ok()?;
+    let findings = stored_sweep(&experiment, &read).ok()?;
+    let replications: u64 = findings.runs.iter().map(|runs| runs.runs.len() as u64).sum();
+    if replications == 0 {
+        return None;
+    }
+    let done = findings.summaries.iter().filter(|summary| summary.outcome != Outcome::Incomplete).count();
+    let state = if done == findings.summaries.len() { "done" } else { "partial" };
+    let mut sweep = Sweep::new(format!("{name} in {store}"), name, store, state);
+    experiment.title().clone_into(&mut sweep.title);
+    (sweep.points_done, sweep.points) = (done, findings.summaries.len());
+    (sweep.replications_done, sweep.replications) = (replications, replications);
+    sweep.found(&findings, origins([&experiment], &read).unwrap_or_default());
+    Some(sweep)
+}
+
+pub(super) async fn list(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
+    given.only(&[], &[])?;
+    answer(&state, |state| {
+        let mut all = state.sweeps.own();
+        let items = state.folder.items().items;
+        let of = |kind: Kind| items.iter().filter(move |item| item.kind == kind).map(|item| item.path.as_str());
+        for store in of(Kind::Store) {
+            for experiment in of(Kind::Experiment) {
+                wormcast_network::watch::step("looking into stores", "", 0, 0);
+                if all.iter().any(|own| own.experiment == experiment && own.store == store) {
+                    continue;
+                }
+                all.extend(state.sweeps.stored(state, experiment, store)?);
+            }
+        }
+        Ok(all)
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    experiment: String,
+    store: String,
+    /// Threads; by default as many as there are cores.
+    jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopRequest {
+    id: String,
+}
+
+/// Starts a sweep, or goes on with one, in the background.
+pub(super) async fn start(Extracted(state): Extracted<Shared>, bytes: Bytes) -> Result<Json, Refusal> {
+    let request: Start = body(&bytes)?;
+    let shared = Arc::clone(&state);
+    let sweep = state.work.run(move || begin(&shared, request)).await?;
+    Json::of(&sweep)
+}
+
+fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
+    let Start { experiment: file, store, jobs } = request;
+    let experiment = read(&state.folder, &file, &serde_json::Map::new(), &[])?;
+    experiment.check_measured().map_err(Refusal::bad_input)?;
+    let points = experiment.points().map_err(Refusal::bad_input)?;
+    experiment.jobs(&points).map_err(Refusal::bad_input)?;
+    let path = state.folder.new_file(&store)?;
+    if !path.extension().is_some_and(|ending| ending == "db") {
+        return Err(Refusal::BadInput(format!(
+            "`{store}` is no name for a result store: expected one that ends in `.db`"
+        )));
+    }
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let jobs = jobs.map_or(cores, |jobs| jobs.min(cores));
+    let (sweep, stop) = state.sweeps.begin(&experiment, [&file, &store], points.len())?;
+    let (shared, id) = (Arc::clone(state), sweep.id.clone());
+    std::thread::spawn(move || {
+        let started = Instant::now();
+        let result = with_memory(&stop, || {
+            let mut store = Store::open(&path).map_err(|error| error.to_string())?.made_by(shared.program);
+            let mut told = Told { state: &shared, id: &id, stop: &stop, started };
+            let findings =
+                run_sweep(&experiment, jobs, &mut store, false, &mut told).map_err(|error| error.to_string())?;
+            let origins = origins([&experiment], &store).unwrap_or_default();
+            Ok::<_, String>((findings, origins))
+        });
+        shared.sweeps.tell(&id, |sweep| {
+            (sweep.seconds, sweep.seconds_left) = (started.elapsed().as_secs(), None);
+            match result {
+                Ok((findings, origins)) => {
+                    sweep.found(&findings, origins);
+                    let incomplete = findings.summaries.iter().any(|summary| summary.outcome == Outcome::Incomplete);
+                    sweep.state = if incomplete { "stopped" } else { "done" };
+                }
+                Err(error) => (sweep.state, sweep.error) = ("failed", Some(error)),
+            }
+        });
+    });
+    Ok(sweep)
+}
+
+/// Stops a sweep with what is there; another start goes on from that.
+pub(super) async fn stop(Extracted(state): Extracted<Shared>, bytes: Bytes) -> Result<Json, Refusal> {
+    let StopRequest { id } = body(&bytes)?;
+    let all = state.sweeps.running();
+    let Some(running) = all.iter().find(|running| running.sweep.id == id) else {
+        return Err(Refusal::Missing(format!("no sweep `{id}` goes on")));
+    };
+    running.stop.stop("it was stopped");
+    Json::of(&running.sweep)
+}
+
+/// Tells how far a sweep is, and ends it when it is to stop.
+struct Told<'a> {
+    state: &'a State,
+    id: &'a str,
+    stop: &'a Stop,
+    started: Instant,
+}
+
+impl SweepObserver for Told<'_> {
+    fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
+        let elapsed = self.started.elapsed();
+        let left = status.replications_expected.saturating_sub(status.replications);
+        let left = (status.computed > 0).then(|| elapsed.as_secs_f64() / status.computed as f64 * left as f64);
+        self.state.sweeps.tell(self.id, |sweep| {
+            (sweep.points_done, sweep.points) = (status.points_done, status.points);
+            (sweep.replications_done, sweep.replications) = (status.replications, status.replications_expected);
+            (sweep.seconds, sweep.seconds_left) = (elapsed.as_secs(), left.map(|left| left.ceil() as u64));
+        });
+        if self.stop.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}

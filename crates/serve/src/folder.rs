@@ -1,0 +1,307 @@
+//! The folder that is served: what is in it, and what is not.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde::Serialize;
+use wormcast_network::input::is_standard_input;
+use wormcast_network::text::did_you_mean;
+use wormcast_network::{Network, TopologySpec};
+use wormcast_simulation::REPLAY_MAGIC;
+
+use crate::answer::Refusal;
+
+/// How deep below the folder files are listed, and how many entries are looked at.
+const DEPTH: usize = 4;
+const ENTRIES: usize = 20_000;
+
+/// A folder. Paths in it are relative to it, which is the working directory of the process, so that they mean the same to all libraries.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    root: PathBuf,
+}
+
+/// What a file is to the page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// An experiment file.
+    Experiment,
+    /// A result store.
+    Store,
+    /// A recorded run.
+    Replay,
+    /// A network.
+    Network,
+    /// Forwarding tables.
+    Tables,
+}
+
+/// A file that the page can show.
+#[derive(Debug, Serialize)]
+pub(crate) struct Item {
+    pub(crate) path: String,
+    pub(crate) kind: Kind,
+    bytes: u64,
+    /// Seconds since 1970; null if unknown.
+    modified: Option<u64>,
+}
+
+/// All of them, and how many entries of the folder were not looked at.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Items {
+    pub(crate) items: Vec<Item>,
+    /// Whether there are more files than were looked at.
+    pub(crate) more: bool,
+}
+
+impl Folder {
+    /// The folder at a path, which becomes the working directory of the process.
+    pub(crate) fn enter(path: &Path) -> std::io::Result<Self> {
+        let root = path.canonicalize()?;
+        std::env::set_current_dir(&root)?;
+        Ok(Self { root })
+    }
+
+    #[cfg(test)]
+    fn at(path: &Path) -> Self {
+        Self { root: path.canonicalize().expect("a folder") }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a file in the folder, as it was given, once it is known that there is one and that it is in the folder.
+    pub(crate) fn file(&self, given: &str) -> Result<PathBuf, Refusal> {
+        let path = self.inside(given)?;
+        let there = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&self.root) && real.is_file());
+        if there(&self.root.join(&path)) {
+            return Ok(path);
+        }
+        let names: Vec<String> = self.items().items.into_iter().map(|item| item.path).collect();
+        let hint = did_you_mean(given, names.iter().map(String::as_str));
+        Err(Refusal::Missing(format!("there is no file `{given}` in the folder that is served{hint}")))
+    }
+
+    /// The path of a file to be written in the folder: its own folder is there.
+    pub(crate) fn new_file(&self, given: &str) -> Result<PathBuf, Refusal> {
+        let path = self.inside(given)?;
+        let full = self.root.join(&path);
+        let in_the_folder = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&self.root));
+        // What is there may be a link to elsewhere.
+        let itself = fs::symlink_metadata(&full).is_err() || in_the_folder(&full) && full.is_file();
+        if itself && full.parent().is_some_and(in_the_folder) {
+            return Ok(path);
+        }
+        Err(Refusal::BadInput(format!(
+            "`{given}` is no place in the folder that is served, in which a file can be written"
+        )))
+    }
+
+    /// A relative path that does not lead up.
+    fn inside(&self, given: &str) -> Result<PathBuf, Refusal> {
+        let path = Path::new(given);
+        let parts = || path.components();
+        let plain = parts().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if plain && parts().any(|part| matches!(part, Component::Normal(_))) && !given.contains(['\0', '\\']) {
+            return Ok(parts().filter(|part| *part != Component::CurDir).collect());
+        }
+        Err(Refusal::BadInput(format!(
+            "`{given}` is not the path of a file in the folder that is served; expected one relative to that, as in `results/store.db`"
+        )))
+    }
+
+    /// The network of a topology's text; if that names a file, it has to be one in the folder.
+    pub(crate) fn network(&self, topology: &str) -> Result<std::sync::Arc<Network>, Refusal> {
+        // Before anything of the file is read, even whether it is there.
+        let spec = match self.named(topology) {
+            Some(refused) => return Err(refused),
+            None => topology.parse::<TopologySpec>().map_err(Refusal::bad_input)?,
+        };
+        if let TopologySpec::File(path) = &spec {
+            self.file(path)?;
+        }
+        spec.build().map_err(Refusal::bad_input)
+    }
+
+    /// Why a text is refused if it is the path of something outside of the folder, or standard input.
+    fn named(&self, text: &str) -> Option<Refusal> {
+        let text = text.trim();
+        let elsewhere = is_standard_input(text) || self.leads_outside(Path::new(""), text);
+        elsewhere.then(|| Refusal::BadInput(format!("`{text}` is not in the folder that is served")))
+    }
+
+    /// Whether a text, read as a path from a folder inside, names something outside that is there.
+    pub(crate) fn leads_outside(&self, from: &Path, text: &str) -> bool {
+        if text.is_empty() || text.contains('\0') {
+            return false;
+        }
+        let path = self.root.join(from).join(text);
+        match path.canonicalize() {
+            Ok(real) => !real.starts_with(&self.root),
+            // Whether there is something outside is nobody's business either.
+            Err(_) => {
+                Path::new(text).is_absolute() || Path::new(text).components().any(|part| part == Component::ParentDir)
+            }
+        }
+    }
+
+    /// What there is for the page, by kind and path.
+    pub(crate) fn items(&self) -> Items {
+        let mut found = Items::default();
+        let mut looked_at = 0;
+        self.list(Path::new(""), DEPTH, &mut found, &mut looked_at);
+        found.items.sort_by(|one, other| (one.kind, &one.path).cmp(&(other.kind, &other.path)));
+        found
+    }
+
+    fn list(&self, folder: &Path, depth: usize, found: &mut Items, looked_at: &mut usize) {
+        let Ok(entries) = fs::read_dir(self.root.join(folder)) else { return };
+        let mut entries: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        entries.sort_unstable();
+        for name in entries {
+            *looked_at += 1;
+            if *looked_at > ENTRIES {
+                found.more = true;
+                return;
+            }
+            let path = folder.join(&name);
+            let full = self.root.join(&path);
+            // Links are not followed: what they lead to is listed where it is.
+            let Ok(there) = fs::symlink_metadata(&full) else { continue };
+            let (Some(shown), false) = (path.to_str(), name.to_string_lossy().starts_with('.')) else { continue };
+            if there.is_dir() {
+                let built = ["target", "node_modules"].iter().any(|built| name == *built);
+                if !built && depth > 1 {
+                    self.list(&path, depth - 1, found, looked_at);
+                }
+            } else if there.is_file()
+                && let Some(kind) = Kind::of(&full)
+            {
+                let modified = there.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                let modified = modified.map(|since| since.as_secs());
+                found.items.push(Item { path: shown.replace('\\', "/"), kind, bytes: there.len(), modified });
+            }
+        }
+    }
+}
+
+impl Kind {
+    /// What a file is, by its name and its first bytes.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        let starts = |magic: &[u8]| {
+            let mut start = vec![0; magic.len()];
+            File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == magic
+        };
+        match ending.as_str() {
+            "toml" => {
+                let text = fs::metadata(path).is_ok_and(|there| there.len() < 1 << 20) && is_experiment(path);
+                text.then_some(Self::Experiment)
+            }
+            "db" | "sqlite" => starts(b"SQLite format 3\0").then_some(Self::Store),
+            "replay" => starts(&REPLAY_MAGIC).then_some(Self::Replay),
+            "graphml" | "anynet" | "edges" | "edgelist" | "topology" | "topo" => Some(Self::Network),
+            "lfts" | "mcfdbs" | "fdbs" | "tables" => Some(Self::Tables),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a TOML file has what experiments have, and manifests of other programs have not.
+fn is_experiment(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| {
+        let names = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
+        names("topology") || names("algorithm") || names("[sweep") || names("[traffic")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with a file in it and one beside it, which a link in the folder leads to.
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let outside = tempfile::tempdir().expect("a temporary folder");
+        let root = outside.path().join("served");
+        fs::create_dir_all(root.join("results")).unwrap();
+        fs::write(outside.path().join("secret.edges"), "0 1\n").unwrap();
+        fs::write(root.join("net.edges"), "0 1\n").unwrap();
+        fs::write(root.join("results/ring.edges"), "0 1\n1 2\n2 0\n").unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("../secret.edges", root.join("link.edges")).unwrap();
+            std::os::unix::fs::symlink("..", root.join("up")).unwrap();
+            std::os::unix::fs::symlink("net.edges", root.join("same.edges")).unwrap();
+        }
+        let served = Folder::at(&root);
+        (outside, served)
+    }
+
+    #[test]
+    fn files_of_the_folder_are_found() {
+        let (_kept, folder) = folder();
+        assert_eq!(folder.file("net.edges").unwrap(), Path::new("net.edges"));
+        assert_eq!(folder.file("./results/ring.edges").unwrap(), Path::new("results/ring.edges"));
+        #[cfg(unix)]
+        assert_eq!(folder.file("same.edges").unwrap(), Path::new("same.edges"), "a link within the folder");
+        let paths: Vec<String> = folder.items().items.into_iter().map(|item| item.path).collect();
+        assert_eq!(paths, ["net.edges", "results/ring.edges"]);
+        let Err(Refusal::Missing(why)) = folder.file("nets.edges") else { panic!("there is none") };
+        assert!(why.ends_with("did you mean `net.edges`?"), "{why}");
+    }
+
+    #[test]
+    fn nothing_outside_is_found() {
+        let (kept, folder) = folder();
+        let absolute = kept.path().join("secret.edges").display().to_string();
+        let inside = folder.root().join("net.edges").display().to_string();
+        let tried = [
+            "../secret.edges",
+            "results/../../secret.edges",
+            "./../secret.edges",
+            "link.edges",
+            "up/secret.edges",
+            "up/served/../secret.edges",
+            &absolute,
+            "/etc/passwd",
+            "",
+            ".",
+            "..",
+            "/",
+            "//etc/passwd",
+            "net.edges\0",
+            "..\\secret.edges",
+            "%2e%2e/secret.edges",
+            "..%2fsecret.edges",
+            "file:///etc/passwd",
+            "results",
+            &inside,
+        ];
+        for given in tried {
+            assert!(folder.file(given).is_err(), "{given}");
+        }
+        // Of the last two, one is a folder, and the other has another way to be written.
+        for given in &tried[..tried.len() - 2] {
+            assert!(folder.network(given).is_err(), "{given}");
+            assert!(folder.new_file(given).is_err() || given.starts_with(['%', '.']) && given.contains('%'), "{given}");
+        }
+        assert!(folder.network("-").is_err(), "standard input");
+        assert!(folder.network("/dev/stdin").is_err());
+    }
+
+    #[test]
+    fn whether_there_is_something_outside_is_not_told() {
+        let (kept, folder) = folder();
+        let told = |name: &str| {
+            let given = kept.path().join(name).display().to_string();
+            format!("{:?}", folder.network(&given).expect_err("it is outside")).replace(name, "")
+        };
+        assert_eq!(told("secret.edges"), told("nothing.edges"));
+        let told = |given: &str| format!("{:?}", folder.network(given).expect_err("it is outside")).replace(given, "");
+        assert_eq!(told("../secret.edges"), told("../nothing.edges"));
+    }
+}

@@ -1,0 +1,73 @@
+//! A small run on a page, recorded for it, which readers can play.
+
+use std::cell::Cell;
+use std::io::Cursor;
+
+use crate::failure::Failure;
+use crate::lab::report::{Page, Player};
+use crate::lab::{Experiment, Job};
+use crate::network::ChannelSpace;
+use crate::network::input::input_name;
+use crate::program;
+use crate::serve::{SCRIPT, STYLE};
+use crate::simulation::{Generated, Observer, Replay, ReplayFile, ReplayRun, replay_settings, simulate_observed};
+
+/// The messages of the run, and the most routers of its network: the page stays small.
+const MESSAGES: u64 = 200;
+const ROUTERS: usize = 1024;
+
+/// The page with the first messages of the first run that is simulated, if one is of a network that is not too large.
+pub(super) fn with_small_run<'e>(
+    page: Page,
+    experiments: impl IntoIterator<Item = &'e Experiment>,
+) -> Result<Page, Failure> {
+    for experiment in experiments {
+        let Some(point) = experiment.points().ok().and_then(|points| points.into_iter().next()) else { continue };
+        let Ok(Job::Simulate(scenario)) = experiment.job(&point) else { continue };
+        let network = scenario.network();
+        if network.routers() > ROUTERS {
+            continue;
+        }
+        let space = ChannelSpace::new(network, scenario.engine_config().ports);
+        let mut observer = (Replay::new(network, space, Vec::new()), First(Cell::new(0)));
+        // What cannot be run is told where it was tried.
+        let Ok(result) = simulate_observed(&scenario, point.spec.engine, point.spec.seed, &mut observer) else {
+            continue;
+        };
+        let (topology, algorithm) = (input_name(&point.spec.topology), &point.spec.algorithm);
+        let title = format!("{algorithm} on {topology}");
+        let run = ReplayRun {
+            program: &format!("wormcast {}", program::version()),
+            title: &title,
+            topology,
+            algorithm,
+            settings: &replay_settings(&scenario, &result.engine, point.spec.seed),
+            deadlock: result.deadlock.as_ref(),
+            interrupted: false,
+        };
+        let file = observer.0.finish(&run)?;
+        let mut replay = ReplayFile::open(Cursor::new(file)).map_err(Failure::failed)?;
+        let label = point.label();
+        let at = if label.is_empty() { String::new() } else { format!(" ({label})") };
+        let caption = format!(
+            "The first {MESSAGES} messages of {title}{at}, seed {}. `simulate --replay` records whole runs, and `serve` plays them.",
+            point.spec.seed
+        );
+        let player = Player { script: SCRIPT, style: STYLE };
+        return page.with_replay(player, "A run, to be played", &caption, &mut replay).map_err(Failure::failed);
+    }
+    Ok(page)
+}
+
+/// Ends a run after its first messages.
+struct First(Cell<u64>);
+
+impl Observer for First {
+    fn generated(&mut self, message: &Generated<'_>) {
+        self.0.set(message.message + 1);
+    }
+
+    fn done(&self) -> bool {
+        self.0.get() > MESSAGES
+    }
+}
