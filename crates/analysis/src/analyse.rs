@@ -186,7 +186,7 @@ pub fn dependencies_of_algorithm<'n>(
     algorithm: &'n dyn Algorithm,
     settings: &Settings,
 ) -> Result<(Dependencies<'n>, Option<Vec<Resource>>), AnalysisError> {
-    let settings = settings.on_channels_of(algorithm.routing())?;
+    let settings = settings.on_channels(u32::from(algorithm.needed_virtual_channels().0));
     replicated(&settings, algorithm, settings.consumption_ports(Some(algorithm)))
 }
 

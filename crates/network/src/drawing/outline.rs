@@ -14,7 +14,7 @@ use crate::topologies::shape::Shape;
 pub struct NetworkOutline {
     /// Its name.
     pub name: String,
-    /// `mesh`, `torus`, `hypercube`, `bmin`, `butterfly`, `omega` or `irregular`.
+    /// `mesh`, `torus`, `hypercube`, `bmin`, `butterfly`, `omega`, `dragonfly`, `hyperx`, `slimfly` or `irregular`.
     pub shape: &'static str,
     /// The routers along each dimension of a grid; of a multistage network, the ports on each side of its switches and its stages; else empty.
     pub size: Vec<u32>,
@@ -135,6 +135,9 @@ fn shape(shape: &Shape) -> (&'static str, Vec<u32>) {
         Shape::Bmin(stages) => ("bmin", vec![stages.radix(), stages.stages()]),
         Shape::Butterfly(stages) => ("butterfly", vec![stages.radix(), stages.stages()]),
         Shape::Omega(stages) => ("omega", vec![stages.radix(), stages.stages()]),
+        Shape::Dragonfly(_) => ("dragonfly", Vec::new()),
+        Shape::HyperX(_) => ("hyperx", Vec::new()),
+        Shape::SlimFly(_) => ("slimfly", Vec::new()),
         Shape::Irregular => ("irregular", Vec::new()),
     }
 }

@@ -95,7 +95,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let mut arbiter = Arbiter::new(
             space,
             network.nodes(),
-            (config.virtual_channels, division.is_some()),
+            config.virtual_channels,
             Selector::new(config.selection, config.seed, space.links()),
         );
         if waypoints.is_some() {

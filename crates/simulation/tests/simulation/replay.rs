@@ -192,7 +192,7 @@ impl Case {
         let traffic = Traffic {
             arrivals: Some(arrivals),
             length: Some(Count { least: 2, most: 40 }.into()),
-            multicast: Some(MulticastTraffic { destinations, fraction: 0.7 }),
+            multicast: Some(MulticastTraffic { destinations, fraction: 0.7, sets: None }),
             unicast: None,
             trace: None,
         };

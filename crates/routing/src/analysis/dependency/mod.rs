@@ -231,7 +231,6 @@ impl<'n> Dependencies<'n> {
 
     fn tidy(&mut self) {
         self.divided = None;
-        self.blocking = None;
         self.apart.1.clear();
         for pairs in [&mut self.waits, &mut self.held_up, &mut self.together] {
             pairs.sort_unstable();
