@@ -465,8 +465,8 @@ impl Oracle<'_> {
 
     // Arbitration.
 
-    /// Rule 19: which of the links that it may have a request gets; `behind` are the requests that come after it.
-    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], behind: &[Request]) -> u32 {
+    /// Rule 19: which of the links that it may have a request gets; `others` are the requests that wait before it, for other virtual channels, and those that come after it.
+    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], others: [&[Request]; 2]) -> u32 {
         if any.len() == 1 {
             return free[0];
         }
@@ -486,7 +486,7 @@ impl Oracle<'_> {
                     let waits = |request: &&Request| {
                         request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link))
                     };
-                    (behind.iter().filter(waits).count(), self.sent[link as usize])
+                    (others.into_iter().flatten().filter(waits).count(), self.sent[link as usize])
                 };
                 let least = free.iter().map(|&link| load(link)).min().unwrap();
                 *free.iter().find(|&&link| load(link) == least).unwrap()
@@ -541,7 +541,7 @@ impl Oracle<'_> {
                             is_next && places.any(|place| self.held[c as usize][place].is_none())
                         };
                         let free: Vec<u32> = any.iter().copied().filter(open).collect();
-                        (!free.is_empty()).then(|| self.select(now, request.worm, any, &free, &requests))
+                        (!free.is_empty()).then(|| self.select(now, request.worm, any, &free, [&left, &requests]))
                     }
                     Part::Pool(any) => any.iter().copied().find(|&c| self.is_free(c)),
                 })
