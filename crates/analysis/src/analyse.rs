@@ -154,7 +154,10 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     let settings = &settings.on_channels(u32::from(needed));
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
-    if trees && settings.is_lockstep_on_several(algorithm.branching()) {
+    if trees
+        && settings.virtual_channels() > u32::from(needed)
+        && settings.is_lockstep_on_several(algorithm.branching())
+    {
         return Err(AnalysisError::TreesOnVirtualChannels(format!("`{}`", algorithm.name())));
     }
     let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;

@@ -16,6 +16,7 @@ use wormcast_routing::{
     Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, choose_tables,
     routing_by_name,
 };
+use wormcast_simulation::{Buffer, Reservation};
 
 fn network(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -125,6 +126,31 @@ fn settings_for_other_worms_are_refused() {
     assert!(of_algorithm(algorithm("tree-one", &mesh).as_ref(), &several).unwrap().deadlock_free);
     let error = refused(&mesh, "tree-one", Settings { replication: Some(Replicating::Lockstep), ..several });
     assert_eq!(error.to_string(), "`tree-one` sends trees, which move in lockstep on one virtual channel only");
+}
+
+/// Classes are told apart in lockstep, too, where an algorithm is defined with them; and with stores they make branches safe that are reserved together.
+#[test]
+fn classes_of_trees_are_told_apart() {
+    let mesh = network("mesh:4x4");
+    let safe = |name: &str, replication, buffer, reservation| {
+        let settings = Settings {
+            replication: Some(replication),
+            buffer: Some(buffer),
+            reservation: Some(reservation),
+            ..Settings::default()
+        };
+        let report = of_algorithm(algorithm(name, &mesh).as_ref(), &settings).unwrap();
+        assert_eq!(report.cycle.is_none(), report.deadlock_free);
+        report.deadlock_free
+    };
+    let double = "double-channel-xy-tree";
+    assert!(!safe(double, Replicating::Lockstep, Buffer::Flits(1), Reservation::Atomic));
+    assert!(!safe(double, Replicating::Independent, Buffer::Flits(1), Reservation::Separate));
+    assert!(safe(double, Replicating::Independent, Buffer::Message, Reservation::Atomic));
+    assert!(!safe("xy-tree", Replicating::Independent, Buffer::Message, Reservation::Atomic));
+    for name in [double, "xy-tree"] {
+        assert!(safe(name, Replicating::Independent, Buffer::Message, Reservation::Separate));
+    }
 }
 
 /// Stops everything from the first step of this work on.
