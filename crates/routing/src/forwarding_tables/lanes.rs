@@ -181,7 +181,7 @@ impl VirtualLanes {
     }
 
     /// The service levels of paths as a policy that `OpenSM` takes with `-Q -Y FILE`: for each level but 0, which ports have it to which. Nothing if
-    /// all have level 0.
+    /// all have level 0, and groups, too: the level of a partition's groups would else be that of its paths.
     pub fn policy(&self, tables: &ForwardingTables) -> String {
         // Ports whose paths have the same levels share rules.
         let mut alike: BTreeMap<BTreeMap<u8, Vec<u64>>, Vec<u64>> = BTreeMap::new();
@@ -223,7 +223,7 @@ impl VirtualLanes {
                 levels.push(*level);
             }
         }
-        if rules.is_empty() {
+        if rules.is_empty() && self.of_groups.values().all(|&level| level == 0) {
             return rules;
         }
         levels.sort_unstable();

@@ -322,7 +322,7 @@ fn write_repair(
     if !levels.is_empty() {
         files.push(("lanes", levels));
     }
-    let policy = repair.lanes.as_ref().map_or_else(String::new, |lanes| lanes.policy(&repair.tables));
+    let policy = laned.as_ref().map_or_else(String::new, |lanes| lanes.policy(&repair.tables));
     if !policy.is_empty() {
         files.push(("qos-policy.conf", policy));
     }
