@@ -119,7 +119,8 @@ impl VirtualLanes {
     /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
     pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
         let mut changed = 0;
-        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes) {
+        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes)
+        {
             *level = 0;
             changed += 1;
         }
@@ -203,10 +204,13 @@ impl VirtualLanes {
         let mut group = |name: &str, guids: &[u64]| {
             let guids: Vec<String> = guids.iter().map(|guid| format!("{guid:#018x}")).collect();
             let guids = guids.join(", ");
-            let _ = writeln!(ports, "    port-group
+            let _ = writeln!(
+                ports,
+                "    port-group
         name: {name}
         port-guid: {guids}
-    end-port-group");
+    end-port-group"
+            );
         };
         for (number, (by_level, sources)) in alike.iter().enumerate() {
             group(&format!("from{number}"), sources);
@@ -234,11 +238,16 @@ impl VirtualLanes {
         };
         let levels: Vec<String> = levels
             .iter()
-            .map(|level| format!("    qos-level
+            .map(|level| {
+                format!(
+                    "    qos-level
         name: {}
         sl: {level}
     end-qos-level
-", named(level)))
+",
+                    named(level)
+                )
+            })
             .collect();
         format!(
             "port-groups
