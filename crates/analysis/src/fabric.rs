@@ -202,8 +202,9 @@ impl<'a> Union<'a> {
         for group in 0..self.groups() {
             if let Some((multicasts, GroupBranching::Packets)) = self.fabric.multicasts {
                 let hops = multicasts.hops(group, self.fabric.lanes).into_iter();
-                let mut waits: Vec<usize> =
-                    hops.filter_map(|(held, next)| asked.get(&held).copied().filter(|&at| steps[at].1 == next)).collect();
+                let mut waits: Vec<usize> = hops
+                    .filter_map(|(held, next)| asked.get(&held).copied().filter(|&at| steps[at].1 == next))
+                    .collect();
                 waits.sort_unstable();
                 waits.dedup();
                 waits.into_iter().for_each(|place| found[place].push(group));
@@ -223,7 +224,8 @@ impl<'a> Union<'a> {
     fn that_close(&self, cycle: &[Resource]) -> Vec<usize> {
         let steps = steps(cycle);
         let waits = self.that_wait(&steps);
-        let of_unicasts = |&(held, next): &(ChannelId, ChannelId)| self.unicasts.requested(held).any(|other| other == next);
+        let of_unicasts =
+            |&(held, next): &(ChannelId, ChannelId)| self.unicasts.requested(held).any(|other| other == next);
         let others = steps.iter().zip(&waits).filter(|(step, _)| !of_unicasts(step));
         let mut open: Vec<&Vec<usize>> = others.map(|(_, groups)| groups).collect();
         let mut set = Vec::new();

@@ -359,7 +359,8 @@ pub fn witness_of_tables(
         let mut next = 0;
         while let Some(&at) = passing.get(next) {
             let before = network.inputs(at).map(|channel| (network.from(channel), channel));
-            passing.extend(before.filter(|&(from, channel)| from != first && leads(from, channel)).map(|(from, _)| from));
+            passing
+                .extend(before.filter(|&(from, channel)| from != first && leads(from, channel)).map(|(from, _)| from));
             next += 1;
         }
         passing.sort_unstable();

@@ -119,7 +119,8 @@ impl VirtualLanes {
     /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
     pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
         let mut changed = 0;
-        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes) {
+        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes)
+        {
             *level = 0;
             changed += 1;
         }
@@ -181,7 +182,7 @@ impl VirtualLanes {
     }
 
     /// The service levels of paths as a policy that `OpenSM` takes with `-Q -Y FILE`: for each level but 0, which ports have it to which. Nothing if
-    /// all have level 0.
+    /// all have level 0, and groups, too: the level of a partition's groups would else be that of its paths.
     pub fn policy(&self, tables: &ForwardingTables) -> String {
         // Ports whose paths have the same levels share rules.
         let mut alike: BTreeMap<BTreeMap<u8, Vec<u64>>, Vec<u64>> = BTreeMap::new();
@@ -203,10 +204,13 @@ impl VirtualLanes {
         let mut group = |name: &str, guids: &[u64]| {
             let guids: Vec<String> = guids.iter().map(|guid| format!("{guid:#018x}")).collect();
             let guids = guids.join(", ");
-            let _ = writeln!(ports, "    port-group
+            let _ = writeln!(
+                ports,
+                "    port-group
         name: {name}
         port-guid: {guids}
-    end-port-group");
+    end-port-group"
+            );
         };
         for (number, (by_level, sources)) in alike.iter().enumerate() {
             group(&format!("from{number}"), sources);
@@ -223,7 +227,7 @@ impl VirtualLanes {
                 levels.push(*level);
             }
         }
-        if rules.is_empty() {
+        if rules.is_empty() && self.of_groups.values().all(|&level| level == 0) {
             return rules;
         }
         levels.sort_unstable();
@@ -234,11 +238,16 @@ impl VirtualLanes {
         };
         let levels: Vec<String> = levels
             .iter()
-            .map(|level| format!("    qos-level
+            .map(|level| {
+                format!(
+                    "    qos-level
         name: {}
         sl: {level}
     end-qos-level
-", named(level)))
+",
+                    named(level)
+                )
+            })
             .collect();
         format!(
             "port-groups

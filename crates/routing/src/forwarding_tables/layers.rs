@@ -200,12 +200,7 @@ impl Lanes {
 ///
 /// Routes behind the dependency of a cycle that the fewest take are taken off their lane until none has a cycle, and put back where they close none:
 /// where they were, or else on the first lane. In several orders, and last, in small networks, all ways are tried.
-pub(super) fn spread(
-    tables: &ForwardingTables,
-    before: &VirtualLanes,
-    lanes: u32,
-    fixed: Option<Fixed<'_>>,
-) -> Spread {
+pub(super) fn spread(tables: &ForwardingTables, before: &VirtualLanes, lanes: u32, fixed: Option<Fixed<'_>>) -> Spread {
     let Some(routes) = Routes::new(tables, before) else { return Spread::GivenUp };
     let channels = tables.network.channels();
     match greedy(&routes, channels, lanes, fixed) {
@@ -340,13 +335,7 @@ fn exact(routes: &Routes, channels: usize, lanes: u32, fixed: Option<Fixed<'_>>)
 }
 
 /// The levels of the chosen lanes.
-fn assigned(
-    tables: &ForwardingTables,
-    before: &VirtualLanes,
-    lanes: u32,
-    routes: &Routes,
-    chosen: &[u32],
-) -> Spread {
+fn assigned(tables: &ForwardingTables, before: &VirtualLanes, lanes: u32, routes: &Routes, chosen: &[u32]) -> Spread {
     let mut levels = before.clone().with_lanes(lanes);
     let mut moved = 0;
     for (route, &lane) in routes.all.iter().zip(chosen) {
@@ -480,7 +469,11 @@ mod tests {
             for router in ring.router_ids() {
                 let next = RouterId::new((router.raw() + 1) % 5);
                 let onward = ring.channel_between(router, next).map(Output::Channel).unwrap();
-                entries.push((target, router, if ring.router_of(node) == router { Output::Node(node) } else { onward }));
+                entries.push((
+                    target,
+                    router,
+                    if ring.router_of(node) == router { Output::Node(node) } else { onward },
+                ));
             }
         }
         let tables = ForwardingTables::new(&ring, &entries).unwrap();

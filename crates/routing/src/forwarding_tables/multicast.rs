@@ -303,9 +303,11 @@ impl<'a> Packets<'a> {
         };
         let alone = members.len() == 1;
         let missing: Vec<NodeId> = members.iter().copied().filter(|&node| !alone && !is_reached(node)).collect();
-        let strangers = reached.iter().filter(|(node, tree)| senders.contains(tree) && members.binary_search(node).is_err());
+        let strangers =
+            reached.iter().filter(|(node, tree)| senders.contains(tree) && members.binary_search(node).is_err());
         let strangers = strangers.map(|&(node, _)| node).collect();
-        let dead = self.group.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
+        let dead =
+            self.group.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
         let mut nowhere: Vec<(RouterId, u32)> = dead.collect();
         nowhere.sort_unstable();
         let (doubled, circle, connected) = (Vec::new(), None, missing.is_empty());

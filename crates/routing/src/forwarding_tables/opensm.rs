@@ -201,6 +201,14 @@ pub(super) fn read_fdbs(
         if content.is_empty() || content.starts_with('#') || content.starts_with("LID") {
             continue;
         }
+        // Nearly all lines: an address that is reached by another switch, at a port that was met before.
+        if let (Some((lid, port)), Some(codes)) = (plain_entry(content.as_bytes()), section.as_ref())
+            && let Some(code) = codes.known[usize::from(port)]
+            && matches!(code.output(), Some(Output::Channel(_)))
+        {
+            columns.insert(lid, codes.router, code).map_err(wrong)?;
+            continue;
+        }
         if let Some((lid, rest)) = content.split_once(':').filter(|_| content.starts_with("0x")) {
             let codes = section.as_mut().ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
             let lid = u16::from_str_radix(lid[2..].trim(), 16).ok().filter(|lid| (1..=MAX_LID).contains(lid));
@@ -242,6 +250,21 @@ pub(super) fn read_fdbs(
         return Err(file.error(last, "there is no switch"));
     }
     Ok(columns.tables(network))
+}
+
+/// The address and the port of an entry just as `OpenSM` writes it, `0x0002 : 036  : …`; `None` for anything else, which may be one all the same.
+fn plain_entry(line: &[u8]) -> Option<(u16, u8)> {
+    let &[b'0', b'x', a, b, c, d, b' ', b':', b' ', x, y, z, b' ', b' ', b':', ..] = line else { return None };
+    let mut lid = 0;
+    for digit in [a, b, c, d] {
+        lid = lid << 4 | char::from(digit).to_digit(16)? as u16;
+    }
+    let mut port = 0;
+    for digit in [x, y, z] {
+        port = port * 10 + char::from(digit).to_digit(10)?;
+    }
+    let port = u8::try_from(port).ok().filter(|&port| u32::from(port) < NO_PATH)?;
+    (1..=MAX_LID).contains(&lid).then_some((lid, port))
 }
 
 /// What the lines of a dump have said so far.

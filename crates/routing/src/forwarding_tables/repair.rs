@@ -192,7 +192,8 @@ pub fn repair(
     let mut search = TreeSearch::NotNeeded;
     let given_lanes = given.filter(|given| given.count() <= lanes);
     if let Some(given) = given_lanes {
-        let on_lanes = OnLanes { tables, multicasts, terminals: &terminals, given: given.clone().with_lanes(lanes), lanes };
+        let on_lanes =
+            OnLanes { tables, multicasts, terminals: &terminals, given: given.clone().with_lanes(lanes), lanes };
         let (found, ended) = on_lanes.without_unicasts(reaches_all)?;
         search = ended;
         if let Some((changed, multicasts, matrix, all)) = found {
@@ -235,7 +236,16 @@ pub fn repair(
         if let Some((multicasts, matrix, all, moved)) = found {
             let lane_of_groups = highest(&all, &multicasts);
             let repair = kept(Changed::UnicastLanes, search);
-            return Ok(Repair { tables, multicasts, matrix, lane_of_groups, lanes: Some(all), spread, moved, ..repair });
+            return Ok(Repair {
+                tables,
+                multicasts,
+                matrix,
+                lane_of_groups,
+                lanes: Some(all),
+                spread,
+                moved,
+                ..repair
+            });
         }
     }
     let (root, tables, changed_entries) = held_to_up_down(tables)?;
@@ -308,7 +318,8 @@ impl OnLanes<'_> {
             return Ok((Some((Changed::Trees, multicasts, matrix, self.given.clone())), ended));
         }
         // Another level for all groups: with their trees, or else with others.
-        let levels: Vec<u8> = self.given.levels_on(self.lanes).into_iter().filter(|&level| present != [level]).collect();
+        let levels: Vec<u8> =
+            self.given.levels_on(self.lanes).into_iter().filter(|&level| present != [level]).collect();
         for &level in &levels {
             let lanes = self.given.clone().with_groups_on(groups, level);
             if is_safe(&lanes) {
@@ -346,7 +357,9 @@ impl OnLanes<'_> {
         if keeps && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &own[..]))) {
             return found(lanes, level, moved, true);
         }
-        if !groups.is_empty() && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &turns[..]))) {
+        if !groups.is_empty()
+            && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &turns[..])))
+        {
             return found(lanes, level, moved, false);
         }
         let last = (self.lanes - 1) as u8;

@@ -185,7 +185,10 @@ impl UnicastWaits {
                 } else {
                     let first = work.len();
                     onward(at, &mut work);
-                    if work[first..].iter().any(|next| is_open.contains(next.index()) && !is_done.contains(next.index())) {
+                    if work[first..]
+                        .iter()
+                        .any(|next| is_open.contains(next.index()) && !is_done.contains(next.index()))
+                    {
                         return true;
                     }
                 }

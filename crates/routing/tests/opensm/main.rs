@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use simulated::{
-    Random, Simulated, expect_trees, join_groups, random_fabric, random_levels, random_maps, random_trees, rejoin, setting,
+    Random, Simulated, expect_trees, join_groups, random_fabric, random_levels, random_maps, random_trees, rejoin,
+    setting,
 };
 use wormcast_network::{FileFormat, NetworkIbsim, RouterId};
 use wormcast_routing::{
@@ -150,7 +151,9 @@ fn verdicts_lane_by_lane_agree_with_ibdmchk() {
         let tables = parse_lfts(&fabric, "dump", &simulated.route("minhop", &[])).unwrap();
         let mut random = Random(seed);
         // Of a group whose members are all at one switch, nothing may be left.
-        let text = std::iter::repeat_with(|| random_trees(&fabric, &mut random, |group| group % 2 == 0)).find(|text| !text.is_empty()).unwrap();
+        let text = std::iter::repeat_with(|| random_trees(&fabric, &mut random, |group| group % 2 == 0))
+            .find(|text| !text.is_empty())
+            .unwrap();
         fs::write(simulated.path().join("opensm.mcfdbs"), &text).unwrap();
         let groups = parse_multicast_tables(&fabric, "opensm.mcfdbs", &text).unwrap();
         let count = 2 + random.below(4);

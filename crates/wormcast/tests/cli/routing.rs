@@ -610,13 +610,37 @@ fn trees_are_built_and_tables_repaired() {
     let changed = held["repair"]["changed_entries"].as_u64().unwrap();
     assert!(changed > 0 && changed < 30, "{held}");
 
+    // The same routes on several lanes: two are not enough for routes of five channels one way round a ring of six, three are.
+    let on_two = folder.run(&[&ring[..], &["--lanes", "2"]].concat()).json();
+    assert_eq!(
+        (&on_two["repair"]["changed"], &on_two["repair"]["unicast_lanes"]),
+        (&json!("unicasts"), &json!("proven"))
+    );
+    let on_three = folder.run(&[&ring[..], &["--lanes", "3"]].concat()).json();
+    let repair = &on_three["repair"];
+    assert_eq!(
+        (&repair["changed"], &repair["unicast_lanes"], &repair["deadlock_free"], &repair["changed_entries"]),
+        (&json!("unicast-lanes"), &json!("found"), &json!(true), &json!(0))
+    );
+    let again = ["routing", "--topology", "ring:6", "--tables", "ring-repaired/lfts", "--format", "json"];
+    assert_eq!(folder.run(&again).json()["deadlock_free"], false);
+    let in_lanes = folder.run(&[&again[..], &["--lanes", "ring-repaired/lanes"]].concat()).json();
+    assert_eq!(in_lanes["deadlock_free"], true);
+    // What starts from these lanes has nothing to do, and on fewer lanes changes routes.
+    let lanes = [&again[..], &["--lanes", "ring-repaired/lanes", "--repair", "again"]].concat();
+    assert_eq!(folder.run(&lanes).json()["repair"]["changed"], "nothing");
+    let fewer = folder.run(&[&lanes[..], &["--lanes", "2"]].concat()).json();
+    assert_eq!((&fewer["repair"]["changed"], &fewer["repair"]["deadlock_free"]), (&json!("unicasts"), &json!(true)));
+
     let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
+    assert!(refused(&["--lanes", "mc", "--lanes", "mc"]).contains("`--lanes` is given 2 times: expected one file"));
+    assert!(refused(&["--repair", "r", "--lanes", "3", "--lanes", "4"]).contains("expected one file and one number"));
     assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
     assert!(
         refused(&["--multicast-trees", "steiner", "--groups", "groups"]).contains("expected 'opensm' or 'permitted'")
     );
     assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
-    assert!(refused(&["--repair", "r", "--lanes", "mc"]).contains("expected a number of lanes from 1 to 15"));
+    assert!(refused(&["--repair", "r", "--lanes", "mc"]).starts_with("error: mc:3: "));
     assert!(
         refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")
     );

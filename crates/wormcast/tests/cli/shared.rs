@@ -141,7 +141,8 @@ fn public_fabrics_are_judged_repaired_and_swept_with_groups() {
         match tables {
             Some(tables) => folder.write("lfts", &std::fs::read(data.join(tables)).unwrap()),
             None => {
-                let made = folder.run(&["routing", "--topology", "fabric.net", "--routing", "up-down", "--export", "lfts"]);
+                let made =
+                    folder.run(&["routing", "--topology", "fabric.net", "--routing", "up-down", "--export", "lfts"]);
                 assert_eq!(made.code, 0, "{network}: {}", made.stderr);
             }
         }
@@ -151,7 +152,8 @@ fn public_fabrics_are_judged_repaired_and_swept_with_groups() {
         let mut hosts: Vec<&str> = lfts.lines().filter(is_host).map(|line| &line[..6]).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let members = |step: usize| hosts.iter().step_by(if hosts.len() > 9 { step } else { 1 }).copied().collect::<Vec<_>>();
+        let members =
+            |step: usize| hosts.iter().step_by(if hosts.len() > 9 { step } else { 1 }).copied().collect::<Vec<_>>();
         let groups = format!("0xc001: {}\n0xc002: {}\n", members(3).join(";"), members(5).join(";"));
         folder.write("groups", groups.as_bytes());
         let unicasts = ["routing", "--topology", "fabric.net", "--tables", "lfts", "--format", "json"];

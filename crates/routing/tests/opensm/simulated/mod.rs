@@ -228,7 +228,8 @@ impl<'p> Simulated<'p> {
             .expect("python3 starts");
         assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
         let text = String::from_utf8(asked.stdout).expect("text");
-        let numbers = |line: &str| -> Vec<u16> { line.split(' ').map(|number| number.parse().expect("a number")).collect() };
+        let numbers =
+            |line: &str| -> Vec<u16> { line.split(' ').map(|number| number.parse().expect("a number")).collect() };
         text.lines().map(|line| numbers(line).try_into().expect("three numbers")).collect()
     }
 

@@ -210,7 +210,10 @@ impl FabricArguments {
         let numbers = self.lanes.iter().filter(|text| self.levels() != Some(text)).count();
         if self.lanes.len() > 1 && (self.repair.is_none() || numbers != 1 || self.lanes.len() > 2) {
             let expected = if self.repair.is_some() { "one file and one number" } else { "one file" };
-            return Err(Failure::BadInput(format!("`--lanes` is given {} times: expected {expected}", self.lanes.len())));
+            return Err(Failure::BadInput(format!(
+                "`--lanes` is given {} times: expected {expected}",
+                self.lanes.len()
+            )));
         }
         if self.levels().is_none() && self.sl2vl.is_none() {
             return Ok(None);
@@ -322,7 +325,7 @@ fn write_repair(
     if !levels.is_empty() {
         files.push(("lanes", levels));
     }
-    let policy = repair.lanes.as_ref().map_or_else(String::new, |lanes| lanes.policy(&repair.tables));
+    let policy = laned.as_ref().map_or_else(String::new, |lanes| lanes.policy(&repair.tables));
     if !policy.is_empty() {
         files.push(("qos-policy.conf", policy));
     }
@@ -407,7 +410,10 @@ impl Repaired {
             _ => "",
         };
         let lanes = match self.unicast_lanes {
-            "proven" => format!("; no service levels keep the unicasts as they are routed on {} lanes: all were tried", self.lanes),
+            "proven" => format!(
+                "; no service levels keep the unicasts as they are routed on {} lanes: all were tried",
+                self.lanes
+            ),
             "given-up" => format!(
                 "; no service levels were found that keep the unicasts as they are routed on {} lanes, though there may be some",
                 self.lanes
