@@ -13,6 +13,8 @@ export interface Info {
   root: string;
   open: Item | null;
   items: Item[];
+  /** There are more files than are listed. */
+  more: boolean;
 }
 
 export interface Catalogue {

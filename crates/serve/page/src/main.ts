@@ -60,12 +60,7 @@ class App implements Page {
     );
     window.addEventListener("popstate", () => this.#arrive(parse(location.pathname, location.search)));
     window.addEventListener("keydown", (event) => {
-      const target = event.target as HTMLElement;
-      const typing = target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
-      if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
-      // Space on a button presses it; on a slider the arrows move it.
-      if (event.key === " " && target.matches("button, a, summary, input[type=checkbox]")) return;
-      if (this.#view?.key?.(event)) event.preventDefault();
+      if (isFree(event) && this.#view?.key?.(event)) event.preventDefault();
     });
   }
 
@@ -137,12 +132,23 @@ class App implements Page {
   }
 }
 
+/** Whether a key is nobody else's: it is not typed into a field, and presses nothing. */
+function isFree(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input:not([type=range]):not([type=checkbox]), select, textarea")) return false;
+  return event.key !== " " || !target.matches("button, a, summary, input[type=checkbox]");
+}
+
 async function start(): Promise<void> {
   for (const place of document.querySelectorAll<HTMLElement>(".wc[data-wormcast=replay]")) {
     const data = place.querySelector("script[type='application/json']");
     try {
       const { header, chunks } = JSON.parse(data?.textContent ?? "") as { header: ReplayHeader; chunks: string[] };
-      fill(place, new Player(Replay.embedded(header, chunks), {}, {}).element);
+      const player = new Player(Replay.embedded(header, chunks), {}, {});
+      fill(place, player.element);
+      place.addEventListener("keydown", (event) => {
+        if (isFree(event) && player.key(event)) event.preventDefault();
+      });
     } catch (error) {
       fill(place, problem(error));
     }

@@ -15,8 +15,8 @@ function pageWith(replay: string): string {
   const header = JSON.parse(inflateRawSync(bytes.subarray(at, at + end.readUInt32LE(8))).toString()) as { chunks: { offset: number; bytes: number }[] };
   const chunks = header.chunks.map(({ offset, bytes: length }) => bytes.subarray(offset, offset + length).toString("base64"));
   const data = JSON.stringify({ header, chunks }).replace(/</g, "\\u003c");
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>A report</title><style>h2 { color: rgb(1, 2, 3); } ${readFileSync("../dist/page.css", "utf8")}</style>
-<body><h2>A report</h2><p>Text.</p><div class="wc" data-wormcast="replay"><script type="application/json">${data}</script></div><h2>More</h2>
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>A report</title><style>${readFileSync("../../lab/src/report/style.css", "utf8")} ${readFileSync("../dist/page.css", "utf8")}</style>
+<body><h2>A report</h2><p>Text.</p><figure><div class="wc" data-wormcast="replay"><script type="application/json">${data}</script></div></figure><h2>More</h2>
 <script>${readFileSync("../dist/page.js", "utf8").replace(/<\/script/gi, "<\\/script")}</script></body></html>`;
 }
 
@@ -33,6 +33,15 @@ test("a report's page plays its replay from one file", async ({ page }) => {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("button", { name: "Find the bottleneck" }).click();
   await expect(page.locator("details[data-kind=multicast] tbody tr").first()).toBeVisible();
-  // The report's own style is as it was.
-  await expect(page.locator("body > h2").first()).toHaveCSS("color", "rgb(1, 2, 3)");
+  // Neither style disturbs the other.
+  await expect(page.locator("body > h2").first()).toHaveCSS("border-bottom-width", "2px");
+  await expect(page.locator(".wc h2").first()).toHaveCSS("border-bottom-width", "0px");
+  await expect(page.locator(".play svg")).toHaveCSS("width", "15px");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect(page.locator(".play svg")).toHaveCSS("filter", "none");
+  // Its keys work where the focus is in it.
+  await page.locator(".wc canvas").first().focus();
+  const at = await shownCycle(page);
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => shownCycle(page)).toBe(at - 1);
 });

@@ -95,6 +95,7 @@ test("two clicks: the bottleneck, its messages, multicasts apart", async ({ page
     shown[kind] = Number(((await summary.innerText()).match(/^[\d,]+/) as RegExpMatchArray)[0].replace(/,/g, ""));
   }
   expect(shown.multicast + shown.unicast).toBe(through.size);
+  // Of a multicast that is still on its way at the end, the log has one delivery or none: it cannot be told from a unicast by that.
   expect(Math.abs(shown.multicast - kinds.multicast) + Math.abs(shown.unicast - kinds.unicast)).toBeLessThanOrEqual(2 * unsure + 6);
 
   // The second click: one of them, where and when it is there.

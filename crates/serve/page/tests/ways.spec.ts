@@ -177,7 +177,7 @@ test("pictures of every view", async ({ other, address }) => {
 
 test("pictures for the guide", async ({ other, address }) => {
   test.skip(!process.env.WORMCAST_DRAW, "drawn with WORMCAST_DRAW=1, into docs/images");
-  const page = await other({ viewport: { width: 1080, height: 640 } });
+  const page = await other({ viewport: { width: 1060, height: 625 } });
   const draw = async (name: string): Promise<void> => {
     await page.mouse.move(0, 0);
     await page.waitForTimeout(500);

@@ -67,6 +67,7 @@ export class Player {
   #frame = 0;
   #chunks: readonly Chunk[] = [];
   #loading = false;
+  #wantsSome = false;
   #error: string | null = null;
   #counts: Counts | null = null;
   #counted = "";
@@ -174,6 +175,7 @@ export class Player {
     const cycle = whole(query.cycle);
     const { deadlock, cycles } = this.#replay.header;
     this.#setTime(cycle ?? (deadlock ? deadlock.at : Math.floor(cycles / 3)));
+    this.#wantsSome = cycle === null && !deadlock && this.#filter.worm === null;
     const speed = whole(query.speed);
     if (speed !== null && SPEEDS.includes(speed)) this.#setSpeed(speed, false);
     this.#measures();
@@ -297,10 +299,26 @@ export class Player {
     if (this.#playing) this.#frame = requestAnimationFrame((next) => this.#tick(next));
   }
 
+  /** Goes to where something is held, if nothing is in the network in a cycle that nobody asked for. True if it goes there. */
+  #toSome(chunks: readonly Chunk[]): boolean {
+    this.#wantsSome = false;
+    let some = false;
+    present(chunks, this.#t, () => { some = true; });
+    if (some) return false;
+    let next = Infinity;
+    for (const chunk of chunks) for (const granted of chunk.granted) if (granted > this.#t) next = Math.min(next, granted);
+    for (const { first_cycle } of this.#replay.header.chunks) if (first_cycle > this.#t) next = Math.min(next, first_cycle);
+    if (next === Infinity) return false;
+    this.#setTime(next);
+    this.#fetch();
+    return true;
+  }
+
   /** Shows cycle t as soon as its chunks are there. */
   #fetch(): void {
     const there = this.#replay.at(this.#t);
     if (there) {
+      if (this.#wantsSome && this.#toSome(there)) return;
       this.#chunks = there;
       this.#loading = false;
       this.#error = null;

@@ -50,7 +50,7 @@ export function deadlock(page: Page, first: Query): View {
   const topology = (): string => query.topology ?? "torus:4x4";
   const parameters = (): Record<string, string> => {
     const given: Record<string, string> = { topology: topology() };
-    for (const key of ["algorithm", "routing", "tables", "multicast_tables", "groups", "root", "seed", "consumption_ports"]) if (query[key]) given[key] = query[key];
+    for (const key of ["algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "root", "seed", "consumption_ports"]) if (query[key]) given[key] = query[key];
     if (!given.algorithm && !given.routing && !given.tables) given.routing = "e-cube";
     return given;
   };
@@ -141,10 +141,13 @@ export function deadlock(page: Page, first: Query): View {
         topologyField(page.info, topology(), (text) => change({ topology: text })),
         select("Routing, algorithm or tables", options, value, (chosen) => {
           const [kind, ...name] = chosen.split(" ");
-          change({ routing: null, algorithm: null, tables: null, multicast_tables: null, [kind]: name.join(" ") });
+          change({ routing: null, algorithm: null, tables: null, multicast_tables: null, groups: null, branching: null, [kind]: name.join(" ") });
         }),
         h("div", { class: "fields" },
           input("Consumption channels", query.consumption_ports ?? "", (text) => change({ consumption_ports: text || null }), { inputmode: "numeric", placeholder: shown ? String(shown.analysis.consumption_ports) : "4" }),
+          given.tables
+            ? select("Multicast tables", [{ value: "", text: "none" }, ...tables.filter((item) => item.path !== given.tables).map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "", (value) => change({ multicast_tables: value }))
+            : null,
           given.routing?.startsWith("up-down") ? input("Root", query.root ?? "", (text) => change({ root: text || null }), { placeholder: "smallest-id" }) : null),
       ),
     );

@@ -28,8 +28,12 @@ export function leads(item: Item, info: Info): [string, ViewName, Query][] {
       return [["Curves", "curves", { store: item.path }]];
     case "network":
       return [["Look", "network", { topology: item.path }], ["Deadlock", "deadlock", { topology: item.path, routing: "up-down" }], ["Plan", "plan", { topology: item.path }]];
-    case "tables":
-      return [["Deadlock", "deadlock", { tables: item.path }]];
+    case "tables": {
+      // Tables belong to a network: the one of the same name, if there is one.
+      const stem = (path: string): string => path.replace(/\.[^./]*$/, "");
+      const network = info.items.find((other) => other.kind === "network" && stem(other.path) === stem(item.path));
+      return [["Deadlock", "deadlock", { ...(network ? { topology: network.path } : {}), tables: item.path }]];
+    }
   }
 }
 
@@ -51,6 +55,7 @@ export function home(page: Page): View {
         card.className = "card";
         return card;
       })),
+      info.more ? h("p", { class: "quiet" }, "There are more files here than are listed; an address may name any of them.") : null,
       ...KINDS.map(({ kind, title, none }) => {
         const items = info.items.filter((item) => item.kind === kind);
         return h(
