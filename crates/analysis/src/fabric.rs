@@ -207,7 +207,9 @@ impl<'a> Union<'a> {
                     .collect();
                 waits.sort_unstable();
                 waits.dedup();
-                waits.into_iter().for_each(|place| found[place].push(group));
+                for place in waits {
+                    found[place].push(group);
+                }
                 continue;
             }
             let own = self.alone(group);

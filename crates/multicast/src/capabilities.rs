@@ -111,7 +111,7 @@ impl dyn Algorithm + '_ {
     /// The virtual channels that links need to have, at least, and what needs them: the algorithm, whose worms keep to some of them, or its routing, which divides
     /// them.
     pub fn needed_virtual_channels(&self) -> (u8, &'static str) {
-        let division = self.routing().capabilities().virtual_channels.map_or(1, |division| division.needed());
+        let division = self.routing().capabilities().virtual_channels.map_or(1, VirtualChannels::needed);
         let own = self.capabilities().virtual_channels;
         if own > division { (own, self.name()) } else { (division, self.routing().name()) }
     }

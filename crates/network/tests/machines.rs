@@ -105,7 +105,7 @@ fn slim_flies_have_diameter_2() {
     for q in [3, 5, 7, 11, 13, 17] {
         let network = build(&format!("slimfly:q={q},nodes=2"));
         assert_eq!((network.routers(), network.nodes()), (2 * q * q, 4 * q * q));
-        let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q + 1) / 2 };
+        let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q).div_ceil(2) };
         assert_eq!((network.degrees().min, network.degrees().max), (degree, degree), "q = {q}");
         assert!(is_simple(&network));
         assert_eq!((farthest(&network), network.distances().diameter), (2, Some(2)), "q = {q}");

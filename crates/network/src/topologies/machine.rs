@@ -67,7 +67,7 @@ impl MachineSpec {
                 }
                 if !is_odd_prime(q) {
                     let below = (3..q).rev().find(|&q| is_odd_prime(q));
-                    let above = (q.max(2) + 1..).find(|&q| is_odd_prime(q));
+                    let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| is_odd_prime(q));
                     let nearest: Vec<String> = below.into_iter().chain(above).map(|q| format!("`q={q}`")).collect();
                     return Err(
                         given.error(format!("`q={q}` is not an odd prime: the nearest is {}", nearest.join(" or ")))

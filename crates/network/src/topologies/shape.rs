@@ -28,7 +28,7 @@ pub enum Shape {
     Dragonfly(Dragonfly),
     /// A grid whose lines are complete graphs.
     HyperX(HyperX),
-    /// A graph of McKay, Miller and Širáň.
+    /// A graph of `McKay`, Miller and Širáň.
     SlimFly(SlimFly),
     /// No regularity is known.
     Irregular,

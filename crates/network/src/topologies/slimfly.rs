@@ -1,4 +1,4 @@
-//! Slim Flies: the graphs of McKay, Miller and Širáň, of diameter 2.
+//! Slim Flies: the graphs of `McKay`, Miller and Širáň, of diameter 2.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct SlimFly {
 
 /// Whether a number is an odd prime.
 pub(crate) fn is_odd_prime(q: u32) -> bool {
-    q > 2 && (2..).take_while(|factor| factor * factor <= q).all(|factor| !q.is_multiple_of(factor))
+    q > 2 && (2..=q.isqrt()).all(|factor| !q.is_multiple_of(factor))
 }
 
 impl SlimFly {
@@ -69,7 +69,7 @@ impl SlimFly {
 
     pub(crate) fn link_count(q: u32) -> u128 {
         let q = u128::from(q);
-        let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q + 1) / 2 };
+        let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q).div_ceil(2) };
         q * q * degree
     }
 

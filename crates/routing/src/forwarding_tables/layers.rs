@@ -106,7 +106,9 @@ impl Lanes {
     fn new(channels: usize, lanes: u32, fixed: Option<Fixed<'_>>) -> Self {
         let mut all = Self { requested: vec![HashMap::new(); lanes as usize], channels, looks: 0 };
         if let Some((lane, turns)) = fixed {
-            turns.iter().for_each(|&(held, next)| all.add(lane, (held.raw(), next.raw())));
+            for &(held, next) in &turns {
+                all.add(lane, (held.raw(), next.raw()));
+            }
         }
         all
     }
@@ -173,10 +175,14 @@ impl Lanes {
     fn take(&mut self, lane: u32, edges: &[(u32, u32)]) -> bool {
         let is_there = |&(held, next): &(u32, u32)| self.row(lane, held).iter().any(|&(other, _)| other == next);
         let new: Vec<(u32, u32)> = edges.iter().copied().filter(|edge| !is_there(edge)).collect();
-        edges.iter().for_each(|&edge| self.add(lane, edge));
+        for &edge in &edges {
+            self.add(lane, edge);
+        }
         let closes = new.iter().any(|&(held, next)| self.leads(lane, next, held));
         if closes {
-            edges.iter().for_each(|&edge| self.remove(lane, edge));
+            for &edge in &edges {
+                self.remove(lane, edge);
+            }
         }
         !closes
     }
@@ -223,7 +229,9 @@ fn greedy(routes: &Routes, channels: usize, lanes: u32, fixed: Option<Fixed<'_>>
         chosen.push(lane);
         for edge in routes.edges(number) {
             by_edge.entry(edge).or_default().push(number as u32);
-            lane.into_iter().for_each(|lane| all.add(lane, edge));
+            for lane in lane {
+                all.add(lane, edge);
+            }
         }
     }
     for lane in 0..lanes {
@@ -434,7 +442,9 @@ mod tests {
             let exists = ways.into_iter().any(|way| is_free(&routes, channels, lanes, fixed, &way));
             let tried = exact(&routes, channels, lanes, fixed).expect("few routes");
             assert_eq!(tried.is_some(), exists);
-            tried.into_iter().for_each(|way| assert!(is_free(&routes, channels, lanes, fixed, &way)));
+            for way in tried {
+                assert!(is_free(&routes, channels, lanes, fixed, &way));
+            }
             if let Some(way) = greedy(&routes, channels, lanes, fixed) {
                 assert!(is_free(&routes, channels, lanes, fixed, &way));
             }

@@ -252,7 +252,7 @@ pub fn repair(
     let matrix = HopMatrix::of_trees(network, &shortest_tree(network, root))?;
     let multicasts = multicasts.clone().with_trees(&matrix);
     let (matrix, root) = (Some(matrix), Some(root));
-    Ok(Repair { tables, changed_entries, multicasts, matrix, root, spread, ..kept(Changed::Unicasts, search) })
+    Ok(Repair { tables, changed_entries, multicasts, matrix, spread, root, ..kept(Changed::Unicasts, search) })
 }
 
 /// The highest service level of groups.

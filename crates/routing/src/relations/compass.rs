@@ -19,7 +19,7 @@ pub(super) type Step = Option<(ChannelId, Direction)>;
 
 impl Compass {
     pub(super) fn new(mesh: &Arc<Network>, routing: &RoutingDescriptor) -> Result<Self, Unsupported> {
-        match mesh.shape().mesh().map(|grid| grid.axes()) {
+        match mesh.shape().mesh().map(Grid::axes) {
             Some(&[x, y]) => Ok(Self { network: Arc::clone(mesh), axes: [x, y] }),
             _ => Err(routing.unsupported(mesh)),
         }

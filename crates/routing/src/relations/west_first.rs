@@ -45,7 +45,7 @@ impl RoutingRelation for WestFirst {
         let (along, across) = self.0.productive(at, target);
         out.clear();
         out.extend(along.map(|(channel, _)| channel));
-        if !along.is_some_and(|(_, direction)| direction == Direction::Negative) {
+        if along.is_none_or(|(_, direction)| direction != Direction::Negative) {
             out.extend(across.map(|(channel, _)| channel));
         }
     }

@@ -199,7 +199,9 @@ impl RoutingRelation for Merged {
 }
 
 fn merge(lanes: &mut Lanes) {
-    lanes.iter_mut().for_each(|lane| lane.1 = VcRange::only(0));
+    for lane in &mut lanes {
+        lane.1 = VcRange::only(0);
+    }
 }
 
 impl VirtualChannels for Merged {

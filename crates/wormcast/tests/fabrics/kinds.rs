@@ -106,7 +106,7 @@ fn with_hosts(spec: &str, random: &mut Random) -> Arc<Network> {
         builder.link(network.from(channel), network.to(channel)).unwrap();
     }
     for router in network.router_ids() {
-        for _ in 0..1 + random.below(3) / 2 {
+        for _ in 0..=random.below(3) / 2 {
             builder.node(router, NodeDetails::default()).unwrap();
         }
     }

@@ -309,7 +309,9 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
                 found.0.push("packets differ");
                 let explained = case.explained();
                 assert!(explained.len() % 2 == 1, "{what}: {explained:?}");
-                explained.into_iter().for_each(|rule| found.0.push(rule));
+                for rule in explained {
+                    found.0.push(rule);
+                }
             }
             if !by_packets && case.can_deadlock(GroupBranching::Lockstep) {
                 found.0.push("only lockstep");

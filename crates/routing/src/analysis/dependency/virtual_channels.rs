@@ -50,7 +50,9 @@ impl Following {
             out.dedup();
         };
         let (mut work, mut next): (Vec<u32>, Vec<u32>) = (turning.to_vec(), Vec::new());
-        work.iter().for_each(|&vertex| self.reached[vertex as usize] = pass);
+        for &vertex in &work {
+            self.reached[vertex as usize] = pass;
+        }
         for source in sources {
             vertices_of(source, None, &mut next);
             let reached = &mut self.reached;
@@ -133,7 +135,9 @@ impl Waits {
         let mut suspect = vec![true; self.vertices];
         let mut saved = vec![false; self.states.len()];
         let mut work: Vec<u32> = (0..self.vertices as u32).filter(|&vertex| blocked[vertex as usize] == 0).collect();
-        work.iter().for_each(|&vertex| suspect[vertex as usize] = false);
+        for &vertex in &work {
+            suspect[vertex as usize] = false;
+        }
         while let Some(vertex) = work.pop() {
             for &state in &saved_by[vertex as usize] {
                 if std::mem::replace(&mut saved[state as usize], true) {

@@ -41,7 +41,9 @@ impl Wiring {
         }
         let firsts = |all: &[u32]| {
             let mut firsts = vec![0_u32; routers + 1];
-            all.iter().for_each(|&router| firsts[router as usize + 1] += 1);
+            for &router in &all {
+                firsts[router as usize + 1] += 1;
+            }
             (0..routers).for_each(|router| firsts[router + 1] += firsts[router]);
             firsts
         };
@@ -144,10 +146,18 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
         out.signed(difference(worm.message, before));
         before = worm.message;
     }
-    worms.iter().for_each(|worm| out.put(worm.from.raw().into()));
-    worms.iter().for_each(|worm| out.signed(difference(worm.source.raw().into(), worm.from.raw().into())));
-    worms.iter().for_each(|worm| out.put(worm.destinations));
-    worms.iter().for_each(|worm| out.put(worm.length.into()));
+    for worm in &worms {
+        out.put(worm.from.raw().into());
+    }
+    for worm in &worms {
+        out.signed(difference(worm.source.raw().into(), worm.from.raw().into()));
+    }
+    for worm in &worms {
+        out.put(worm.destinations);
+    }
+    for worm in &worms {
+        out.put(worm.length.into());
+    }
     let mut before = 0;
     for worm in worms {
         out.signed(difference(worm.generated, before));
@@ -156,15 +166,23 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
     for worm in worms {
         out.put(worm.started.map_or(0, |started| 1 + zigzag(difference(started, worm.generated))));
     }
-    worms.iter().for_each(|worm| out.put(worm.dead.into()));
-    worms.iter().for_each(|worm| out.put(worm.deliveries.len() as u64));
+    for worm in &worms {
+        out.put(worm.dead.into());
+    }
+    for worm in &worms {
+        out.put(worm.deliveries.len() as u64);
+    }
     let deliveries = || worms.iter().flat_map(|worm| worm.deliveries.iter().map(move |delivery| (worm, delivery)));
     deliveries().for_each(|(_, &(node, _))| out.put(node.raw().into()));
     deliveries().for_each(|(worm, &(_, at))| out.put(at - worm.generated));
-    worms.iter().for_each(|worm| out.put(worm.undelivered.len() as u64));
+    for worm in &worms {
+        out.put(worm.undelivered.len() as u64);
+    }
     worms.iter().flat_map(|worm| &worm.undelivered).for_each(|node| out.put(node.raw().into()));
     encode_hops(&mut out, worms, wiring);
-    worms.iter().for_each(|worm| out.put(worm.waits.len() as u64));
+    for worm in &worms {
+        out.put(worm.waits.len() as u64);
+    }
     let waits = || worms.iter().flat_map(|worm| worm.waits.iter().map(move |wait| (worm, wait)));
     let ended_by = |worm: &ReplayWorm, wait: &ReplayWait| wait.hop.map(|hop| worm.hops[hop as usize]);
     waits().for_each(|(_, wait)| out.put(wait.hop.map_or(0, |hop| 1 + u64::from(hop))));
@@ -188,7 +206,9 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
 }
 
 fn encode_hops(out: &mut Numbers, worms: &[ReplayWorm], wiring: &Wiring) {
-    worms.iter().for_each(|worm| out.put(worm.hops.len() as u64));
+    for worm in &worms {
+        out.put(worm.hops.len() as u64);
+    }
     let hops = || worms.iter().flat_map(|worm| worm.hops.iter().enumerate().map(move |(own, hop)| (worm, own, hop)));
     let parent = |worm: &ReplayWorm, hop: &ReplayHop| hop.parent.map(|parent| worm.hops[parent as usize]);
     hops().for_each(|(_, own, hop)| out.put(hop.parent.map_or(0, |parent| own as u64 - u64::from(parent))));
@@ -452,7 +472,9 @@ mod tests {
     fn numbers_come_back() {
         let mut out = Numbers::default();
         let numbers = [0, 1, 127, 128, 300, 1 << 32, u64::MAX - 1, u64::MAX];
-        numbers.iter().for_each(|&number| out.put(number));
+        for &number in &numbers {
+            out.put(number);
+        }
         let mut from = Reader { left: &out.0 };
         for number in numbers {
             assert_eq!(from.next().unwrap(), number);
