@@ -95,7 +95,9 @@ pub fn plot_data(figure: &Figure, summaries: &[PointSummary]) -> Result<PlotData
         });
     }
     if let Across::Set { .. } = chart.across {
-        series.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+        for curve in &mut series {
+            curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
     }
     let x = PlotAxis { name: figure.x.clone(), label: figure.x_label(), log: figure.log_x };
     let y = PlotAxis { name: figure.y.name().to_owned(), label: figure.y_label(), log: figure.log_y };

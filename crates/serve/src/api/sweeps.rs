@@ -279,7 +279,7 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
     let points = experiment.points().map_err(Refusal::bad_input)?;
     experiment.jobs(&points).map_err(Refusal::bad_input)?;
     let path = state.folder.new_file(&store)?;
-    if !path.extension().is_some_and(|ending| ending == "db") {
+    if path.extension().is_none_or(|ending| ending != "db") {
         return Err(Refusal::BadInput(format!(
             "`{store}` is no name for a result store: expected one that ends in `.db`"
         )));

@@ -41,8 +41,12 @@ impl Wiring {
         }
         let firsts = |all: &[u32]| {
             let mut firsts = vec![0_u32; routers + 1];
-            all.iter().for_each(|&router| firsts[router as usize + 1] += 1);
-            (0..routers).for_each(|router| firsts[router + 1] += firsts[router]);
+            for &router in all {
+                firsts[router as usize + 1] += 1;
+            }
+            for router in 0..routers {
+                firsts[router + 1] += firsts[router];
+            }
             firsts
         };
         let (outputs, nodes) = (firsts(&from), firsts(&router));
@@ -144,10 +148,18 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
         out.signed(difference(worm.message, before));
         before = worm.message;
     }
-    worms.iter().for_each(|worm| out.put(worm.from.raw().into()));
-    worms.iter().for_each(|worm| out.signed(difference(worm.source.raw().into(), worm.from.raw().into())));
-    worms.iter().for_each(|worm| out.put(worm.destinations));
-    worms.iter().for_each(|worm| out.put(worm.length.into()));
+    for worm in worms {
+        out.put(worm.from.raw().into());
+    }
+    for worm in worms {
+        out.signed(difference(worm.source.raw().into(), worm.from.raw().into()));
+    }
+    for worm in worms {
+        out.put(worm.destinations);
+    }
+    for worm in worms {
+        out.put(worm.length.into());
+    }
     let mut before = 0;
     for worm in worms {
         out.signed(difference(worm.generated, before));
@@ -156,26 +168,39 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
     for worm in worms {
         out.put(worm.started.map_or(0, |started| 1 + zigzag(difference(started, worm.generated))));
     }
-    worms.iter().for_each(|worm| out.put(worm.dead.into()));
-    worms.iter().for_each(|worm| out.put(worm.deliveries.len() as u64));
+    for worm in worms {
+        out.put(worm.dead.into());
+    }
+    for worm in worms {
+        out.put(worm.deliveries.len() as u64);
+    }
     let deliveries = || worms.iter().flat_map(|worm| worm.deliveries.iter().map(move |delivery| (worm, delivery)));
-    deliveries().for_each(|(_, &(node, _))| out.put(node.raw().into()));
-    deliveries().for_each(|(worm, &(_, at))| out.put(at - worm.generated));
-    worms.iter().for_each(|worm| out.put(worm.undelivered.len() as u64));
-    worms.iter().flat_map(|worm| &worm.undelivered).for_each(|node| out.put(node.raw().into()));
+    for (_, &(node, _)) in deliveries() {
+        out.put(node.raw().into());
+    }
+    for (worm, &(_, at)) in deliveries() {
+        out.put(at - worm.generated);
+    }
+    for worm in worms {
+        out.put(worm.undelivered.len() as u64);
+    }
+    for node in worms.iter().flat_map(|worm| &worm.undelivered) {
+        out.put(node.raw().into());
+    }
     encode_hops(&mut out, worms, wiring);
-    worms.iter().for_each(|worm| out.put(worm.waits.len() as u64));
+    for worm in worms {
+        out.put(worm.waits.len() as u64);
+    }
     let waits = || worms.iter().flat_map(|worm| worm.waits.iter().map(move |wait| (worm, wait)));
     let ended_by = |worm: &ReplayWorm, wait: &ReplayWait| wait.hop.map(|hop| worm.hops[hop as usize]);
-    waits().for_each(|(_, wait)| out.put(wait.hop.map_or(0, |hop| 1 + u64::from(hop))));
+    for (_, wait) in waits() {
+        out.put(wait.hop.map_or(0, |hop| 1 + u64::from(hop)));
+    }
     for (worm, wait) in waits() {
         let until = ended_by(worm, wait).map_or(end, |hop| hop.granted);
         out.signed(difference(until, wait.since));
     }
-    let listed = |worm: &ReplayWorm, wait: &ReplayWait| match ended_by(worm, wait) {
-        Some(hop) if *wait.channels == [hop.channel] => false,
-        _ => true,
-    };
+    let listed = |worm: &ReplayWorm, wait: &ReplayWait| !matches!(ended_by(worm, wait), Some(hop) if *wait.channels == [hop.channel]);
     for (worm, wait) in waits() {
         out.put(if listed(worm, wait) { wait.channels.len() as u64 } else { 0 });
     }
@@ -188,10 +213,14 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
 }
 
 fn encode_hops(out: &mut Numbers, worms: &[ReplayWorm], wiring: &Wiring) {
-    worms.iter().for_each(|worm| out.put(worm.hops.len() as u64));
+    for worm in worms {
+        out.put(worm.hops.len() as u64);
+    }
     let hops = || worms.iter().flat_map(|worm| worm.hops.iter().enumerate().map(move |(own, hop)| (worm, own, hop)));
     let parent = |worm: &ReplayWorm, hop: &ReplayHop| hop.parent.map(|parent| worm.hops[parent as usize]);
-    hops().for_each(|(_, own, hop)| out.put(hop.parent.map_or(0, |parent| own as u64 - u64::from(parent))));
+    for (_, own, hop) in hops() {
+        out.put(hop.parent.map_or(0, |parent| own as u64 - u64::from(parent)));
+    }
     let exit = |worm: &ReplayWorm, hop: &ReplayHop| match parent(worm, hop) {
         Some(parent) => wiring.end(parent.channel).and_then(|router| wiring.exit(router, hop.channel)),
         None => match wiring.space.kind(hop.channel) {
@@ -199,8 +228,12 @@ fn encode_hops(out: &mut Numbers, worms: &[ReplayWorm], wiring: &Wiring) {
             _ => None,
         },
     };
-    hops().for_each(|(worm, _, hop)| out.put(exit(worm, hop).map_or(0, |exit| exit + 1)));
-    hops().filter(|(worm, _, hop)| exit(worm, hop).is_none()).for_each(|(.., hop)| out.put(hop.channel.raw().into()));
+    for (worm, _, hop) in hops() {
+        out.put(exit(worm, hop).map_or(0, |exit| exit + 1));
+    }
+    for (.., hop) in hops().filter(|(worm, _, hop)| exit(worm, hop).is_none()) {
+        out.put(hop.channel.raw().into());
+    }
     for (worm, _, hop) in hops() {
         let base = parent(worm, hop).map_or(worm.started.unwrap_or(worm.generated), |parent| parent.granted);
         out.signed(difference(hop.granted, base));
@@ -452,7 +485,9 @@ mod tests {
     fn numbers_come_back() {
         let mut out = Numbers::default();
         let numbers = [0, 1, 127, 128, 300, 1 << 32, u64::MAX - 1, u64::MAX];
-        numbers.iter().for_each(|&number| out.put(number));
+        for &number in numbers.iter() {
+            out.put(number);
+        }
         let mut from = Reader { left: &out.0 };
         for number in numbers {
             assert_eq!(from.next().unwrap(), number);
