@@ -485,7 +485,7 @@ mod tests {
     fn numbers_come_back() {
         let mut out = Numbers::default();
         let numbers = [0, 1, 127, 128, 300, 1 << 32, u64::MAX - 1, u64::MAX];
-        for &number in numbers.iter() {
+        for &number in &numbers {
             out.put(number);
         }
         let mut from = Reader { left: &out.0 };
