@@ -76,7 +76,7 @@ impl Folder {
 
     /// The path of a file in the folder, as it was given, once it is known that there is one and that it is in the folder.
     pub(crate) fn file(&self, given: &str) -> Result<PathBuf, Refusal> {
-        let path = self.inside(given)?;
+        let path = Self::inside(given)?;
         let there = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&self.root) && real.is_file());
         if there(&self.root.join(&path)) {
             return Ok(path);
@@ -88,7 +88,7 @@ impl Folder {
 
     /// The path of a file to be written in the folder: its own folder is there.
     pub(crate) fn new_file(&self, given: &str) -> Result<PathBuf, Refusal> {
-        let path = self.inside(given)?;
+        let path = Self::inside(given)?;
         let full = self.root.join(&path);
         let in_the_folder = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&self.root));
         // What is there may be a link to elsewhere.
@@ -102,7 +102,7 @@ impl Folder {
     }
 
     /// A relative path that does not lead up.
-    fn inside(&self, given: &str) -> Result<PathBuf, Refusal> {
+    fn inside(given: &str) -> Result<PathBuf, Refusal> {
         let path = Path::new(given);
         let parts = || path.components();
         let plain = parts().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

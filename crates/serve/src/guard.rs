@@ -79,6 +79,10 @@ impl Guard {
             (Some(host), 1) if self.is_own(host) => host,
             _ => return refused("the request is for another host"),
         };
+        // A target may name a host of its own, which then counts.
+        if uri.authority().is_some_and(|authority| !self.is_own(authority.as_str())) {
+            return refused("the request is for another host");
+        }
         if let Some(origin) = text(header::ORIGIN)
             && origin != format!("http://{host}")
         {

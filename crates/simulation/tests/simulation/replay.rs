@@ -207,7 +207,7 @@ impl Case {
     fn engines(&self) -> Vec<EngineChoice> {
         match &self.switching {
             Switching::Wormhole(_) => vec![EngineChoice::Flit, EngineChoice::Worm],
-            _ => vec![EngineChoice::Auto],
+            Switching::Buffered(_) => vec![EngineChoice::Auto],
         }
     }
 }

@@ -101,7 +101,9 @@ fn interrupted() -> io::Result<Interrupted> {
         if signals.forever().next().is_some() {
             let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
             state.0 = true;
-            state.1.take().map(Waker::wake);
+            if let Some(waker) = state.1.take() {
+                waker.wake();
+            }
         }
     });
     Ok(interrupted)

@@ -68,10 +68,10 @@ impl Server {
     fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "Host") {
-            head += &format!("Host: {}\r\n", self.address);
+            head.push_str(&["Host: ", &self.address, "\r\n"].concat());
         }
         for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
-            head += &format!("{name}: {value}\r\n");
+            head.push_str(&[name, ": ", value, "\r\n"].concat());
         }
         let answer = self.raw(format!("{head}\r\n{body}").as_bytes());
         parsed(&answer)
@@ -223,7 +223,9 @@ fn what_cannot_be_served_is_said() {
 fn plans_are_those_of_the_command() {
     let folder = Folder::with(&[]);
     let server = Server::of(&folder);
-    let cases: [(&str, &str, &str, &str, &[(&str, &str, &str)]); 7] = [
+    /// A parameter, the option that it is, and its value.
+    type More<'a> = &'a [(&'a str, &'a str, &'a str)];
+    let cases: [(&str, &str, &str, &str, More<'_>); 7] = [
         ("mesh:8x8", "dual-path", "4,3", "1,4;7,2", &[]),
         ("mesh:8x8", "pure-negative-first", "4,3", "all", &[]),
         ("mesh:8x8", "spam", "4,3", "1,4;7,2;4,3", &[("root", "--root", "maximum-degree")]),
@@ -491,6 +493,7 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one folder, and all ways out of it")]
 fn nothing_outside_of_the_folder_is_read() {
     let around = Folder::with(&[("secret.edges", "0 1\n1 2\n"), ("secret.toml", SMALL), ("secret.replay", "")]);
     fs::create_dir(around.path().join("served")).unwrap();

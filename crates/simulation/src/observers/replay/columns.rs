@@ -41,10 +41,12 @@ impl Wiring {
         }
         let firsts = |all: &[u32]| {
             let mut firsts = vec![0_u32; routers + 1];
-            for &router in &all {
+            for &router in all {
                 firsts[router as usize + 1] += 1;
             }
-            (0..routers).for_each(|router| firsts[router + 1] += firsts[router]);
+            for router in 0..routers {
+                firsts[router + 1] += firsts[router];
+            }
             firsts
         };
         let (outputs, nodes) = (firsts(&from), firsts(&router));
@@ -146,16 +148,16 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
         out.signed(difference(worm.message, before));
         before = worm.message;
     }
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.from.raw().into());
     }
-    for worm in &worms {
+    for worm in worms {
         out.signed(difference(worm.source.raw().into(), worm.from.raw().into()));
     }
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.destinations);
     }
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.length.into());
     }
     let mut before = 0;
@@ -166,34 +168,39 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
     for worm in worms {
         out.put(worm.started.map_or(0, |started| 1 + zigzag(difference(started, worm.generated))));
     }
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.dead.into());
     }
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.deliveries.len() as u64);
     }
     let deliveries = || worms.iter().flat_map(|worm| worm.deliveries.iter().map(move |delivery| (worm, delivery)));
-    deliveries().for_each(|(_, &(node, _))| out.put(node.raw().into()));
-    deliveries().for_each(|(worm, &(_, at))| out.put(at - worm.generated));
-    for worm in &worms {
+    for (_, &(node, _)) in deliveries() {
+        out.put(node.raw().into());
+    }
+    for (worm, &(_, at)) in deliveries() {
+        out.put(at - worm.generated);
+    }
+    for worm in worms {
         out.put(worm.undelivered.len() as u64);
     }
-    worms.iter().flat_map(|worm| &worm.undelivered).for_each(|node| out.put(node.raw().into()));
+    for node in worms.iter().flat_map(|worm| &worm.undelivered) {
+        out.put(node.raw().into());
+    }
     encode_hops(&mut out, worms, wiring);
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.waits.len() as u64);
     }
     let waits = || worms.iter().flat_map(|worm| worm.waits.iter().map(move |wait| (worm, wait)));
     let ended_by = |worm: &ReplayWorm, wait: &ReplayWait| wait.hop.map(|hop| worm.hops[hop as usize]);
-    waits().for_each(|(_, wait)| out.put(wait.hop.map_or(0, |hop| 1 + u64::from(hop))));
+    for (_, wait) in waits() {
+        out.put(wait.hop.map_or(0, |hop| 1 + u64::from(hop)));
+    }
     for (worm, wait) in waits() {
         let until = ended_by(worm, wait).map_or(end, |hop| hop.granted);
         out.signed(difference(until, wait.since));
     }
-    let listed = |worm: &ReplayWorm, wait: &ReplayWait| match ended_by(worm, wait) {
-        Some(hop) if *wait.channels == [hop.channel] => false,
-        _ => true,
-    };
+    let listed = |worm: &ReplayWorm, wait: &ReplayWait| !matches!(ended_by(worm, wait), Some(hop) if *wait.channels == [hop.channel]);
     for (worm, wait) in waits() {
         out.put(if listed(worm, wait) { wait.channels.len() as u64 } else { 0 });
     }
@@ -206,12 +213,14 @@ pub(super) fn encode(worms: &[ReplayWorm], wiring: &Wiring, end: Cycle) -> Vec<u
 }
 
 fn encode_hops(out: &mut Numbers, worms: &[ReplayWorm], wiring: &Wiring) {
-    for worm in &worms {
+    for worm in worms {
         out.put(worm.hops.len() as u64);
     }
     let hops = || worms.iter().flat_map(|worm| worm.hops.iter().enumerate().map(move |(own, hop)| (worm, own, hop)));
     let parent = |worm: &ReplayWorm, hop: &ReplayHop| hop.parent.map(|parent| worm.hops[parent as usize]);
-    hops().for_each(|(_, own, hop)| out.put(hop.parent.map_or(0, |parent| own as u64 - u64::from(parent))));
+    for (_, own, hop) in hops() {
+        out.put(hop.parent.map_or(0, |parent| own as u64 - u64::from(parent)));
+    }
     let exit = |worm: &ReplayWorm, hop: &ReplayHop| match parent(worm, hop) {
         Some(parent) => wiring.end(parent.channel).and_then(|router| wiring.exit(router, hop.channel)),
         None => match wiring.space.kind(hop.channel) {
@@ -219,8 +228,12 @@ fn encode_hops(out: &mut Numbers, worms: &[ReplayWorm], wiring: &Wiring) {
             _ => None,
         },
     };
-    hops().for_each(|(worm, _, hop)| out.put(exit(worm, hop).map_or(0, |exit| exit + 1)));
-    hops().filter(|(worm, _, hop)| exit(worm, hop).is_none()).for_each(|(.., hop)| out.put(hop.channel.raw().into()));
+    for (worm, _, hop) in hops() {
+        out.put(exit(worm, hop).map_or(0, |exit| exit + 1));
+    }
+    for (.., hop) in hops().filter(|(worm, _, hop)| exit(worm, hop).is_none()) {
+        out.put(hop.channel.raw().into());
+    }
     for (worm, _, hop) in hops() {
         let base = parent(worm, hop).map_or(worm.started.unwrap_or(worm.generated), |parent| parent.granted);
         out.signed(difference(hop.granted, base));
