@@ -115,7 +115,8 @@ arrivals = { process = "poisson", rate = 0.01 }
 [run]
 messages = 200
 [stop]
-replications = 2
+min_replications = 2
+max_replications = 2
 [sweep]
 "options.multicasts" = ["tables", "separate"]
 "#;

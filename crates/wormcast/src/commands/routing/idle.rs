@@ -67,18 +67,18 @@ pub(super) fn check_options(arguments: &Arguments, network: &Network, worms: &Wo
     warn_of_idle_option("--reservation", reservation.is_some(), &reason);
 }
 
-/// Warns of numbers of channels that make no difference to unicasts.
-fn warn_of_idle_ports(arguments: &Arguments) {
+/// Warns of numbers of channels that make no difference to unicasts; `divided` says whether their routing divides virtual channels.
+fn warn_of_idle_ports(arguments: &Arguments, divided: bool) {
     if arguments.reachable.is_none() {
         let reason = "unicasts hold a consumption channel only where they end";
         warn_of_idle_option("--consumption-ports", arguments.consumption_ports.is_some(), reason);
-        warn_of_idle_option("--virtual-channels", arguments.virtual_channels.is_some(), reason);
+        warn_of_idle_option("--virtual-channels", arguments.virtual_channels.is_some() && !divided, reason);
     }
 }
 
 /// Where there are only the unicasts of a routing or of tables, refuses options about other worms, and warns of those that make no difference.
-pub(super) fn check_unicasts(arguments: &Arguments) -> Result<(), Failure> {
-    warn_of_idle_ports(arguments);
+pub(super) fn check_unicasts(arguments: &Arguments, divided: bool) -> Result<(), Failure> {
+    warn_of_idle_ports(arguments, divided);
     let options = [
         ("--buffer", arguments.buffer.is_some() && arguments.reachable.is_none()),
         ("--replication", arguments.replication.is_some()),

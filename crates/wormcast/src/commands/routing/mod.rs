@@ -209,7 +209,8 @@ impl From<AnalysisError> for Refused {
 fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Printed, Failure> {
     let settings = settings(arguments);
     let Some(file) = &arguments.multicasts else {
-        check_unicasts(arguments)?;
+        let divided = matches!(unicasts, Unicasts::Routing(relation) if relation.capabilities().virtual_channels.is_some());
+        check_unicasts(arguments, divided)?;
         let report = match unicasts {
             Unicasts::Routing(relation) => of_routing(relation, &settings),
             Unicasts::Tables(name, tables) => of_tables(name, tables, &settings),
@@ -266,7 +267,7 @@ fn analyse_forwarding(
     arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
     let mut printed = if arguments.fabric.given().is_some() {
-        check_unicasts(arguments)?;
+        check_unicasts(arguments, false)?;
         fabric::analyse(&arguments.fabric, &settings(arguments), network, (file, &tables), out)?
     } else {
         analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?
