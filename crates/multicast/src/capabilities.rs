@@ -1,7 +1,7 @@
 //! Optional capabilities of multicast algorithms.
 
 use wormcast_network::{NodeId, Ports};
-use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
+use wormcast_routing::{Branching, Dependencies, MultidestinationRouting, VirtualChannels};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;

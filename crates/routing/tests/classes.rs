@@ -70,10 +70,13 @@ fn lanes_of(relation: &dyn RoutingRelation, count: u8) -> impl Fn(RouterId, Opti
     move |at, arrived, target, out: &mut Lanes| division.lanes(at, arrived, target, count, out)
 }
 
+/// A virtual channel of a link.
+type Held = (ChannelId, u32);
+
 /// All that a worm may hold and take next, from every source to every target, and whether it is blocked forever: the definition, as literally as it can be put.
 fn naively_safe(relation: &dyn RoutingRelation, count: u8) -> bool {
     let network = relation.network();
-    let mut states: BTreeMap<((ChannelId, u32), RouterId), BTreeSet<(ChannelId, u32)>> = BTreeMap::new();
+    let mut states: BTreeMap<(Held, RouterId), BTreeSet<Held>> = BTreeMap::new();
     let lanes_of = lanes_of(relation, count);
     let next = |at, arrived, target| {
         let mut lanes = Vec::new();
@@ -358,10 +361,9 @@ fn a_turn_too_many_is_rejected() {
                     ("west-first", Some(from)) => {
                         mesh.heading(*c) == Some(WEST) && from == [NORTH, SOUTH][extra] || ways.contains(c)
                     }
-                    ("west-first", None) => true,
+                    ("west-first", None) | ("odd-even", _) => true,
                     ("north-last", _) if mesh.heading(*c) == Some(NORTH) => true,
                     ("north-last", Some(from)) if from == NORTH => mesh.heading(*c) == Some([EAST, WEST][extra]),
-                    ("odd-even", _) => true,
                     _ => ways.contains(c),
                 };
                 let chosen: Vec<ChannelId> = all.iter().copied().filter(may).collect();

@@ -106,7 +106,7 @@ impl Lanes {
     fn new(channels: usize, lanes: u32, fixed: Option<Fixed<'_>>) -> Self {
         let mut all = Self { requested: vec![HashMap::new(); lanes as usize], channels, looks: 0 };
         if let Some((lane, turns)) = fixed {
-            for &(held, next) in &turns {
+            for &(held, next) in turns {
                 all.add(lane, (held.raw(), next.raw()));
             }
         }
@@ -175,12 +175,12 @@ impl Lanes {
     fn take(&mut self, lane: u32, edges: &[(u32, u32)]) -> bool {
         let is_there = |&(held, next): &(u32, u32)| self.row(lane, held).iter().any(|&(other, _)| other == next);
         let new: Vec<(u32, u32)> = edges.iter().copied().filter(|edge| !is_there(edge)).collect();
-        for &edge in &edges {
+        for &edge in edges {
             self.add(lane, edge);
         }
         let closes = new.iter().any(|&(held, next)| self.leads(lane, next, held));
         if closes {
-            for &edge in &edges {
+            for &edge in edges {
                 self.remove(lane, edge);
             }
         }
@@ -229,7 +229,7 @@ fn greedy(routes: &Routes, channels: usize, lanes: u32, fixed: Option<Fixed<'_>>
         chosen.push(lane);
         for edge in routes.edges(number) {
             by_edge.entry(edge).or_default().push(number as u32);
-            for lane in lane {
+            if let Some(lane) = lane {
                 all.add(lane, edge);
             }
         }
@@ -281,6 +281,7 @@ fn greedy(routes: &Routes, channels: usize, lanes: u32, fixed: Option<Fixed<'_>>
 }
 
 /// A lane for each route by trying all ways, or that there is none; `None` if there are too many.
+#[allow(clippy::option_option, reason = "nobody knows, there is none, or this one")]
 fn exact(routes: &Routes, channels: usize, lanes: u32, fixed: Option<Fixed<'_>>) -> Option<Option<Vec<u32>>> {
     // A route that is a part of another can always be on its lane.
     let mut longest: Vec<usize> = (0..routes.all.len()).collect();
@@ -442,7 +443,7 @@ mod tests {
             let exists = ways.into_iter().any(|way| is_free(&routes, channels, lanes, fixed, &way));
             let tried = exact(&routes, channels, lanes, fixed).expect("few routes");
             assert_eq!(tried.is_some(), exists);
-            for way in tried {
+            if let Some(way) = tried {
                 assert!(is_free(&routes, channels, lanes, fixed, &way));
             }
             if let Some(way) = greedy(&routes, channels, lanes, fixed) {

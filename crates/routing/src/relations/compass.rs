@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{Axis, ChannelId, Direction, Network, RouterId};
+use wormcast_network::{Axis, ChannelId, Direction, Grid, Network, RouterId};
 
 use crate::registry::RoutingDescriptor;
 use crate::relation::Unsupported;

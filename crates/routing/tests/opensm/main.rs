@@ -4,6 +4,7 @@
 //! `required`; then they also take more fabrics. `crates/wormcast/tests/fabrics` goes on to fabrics of all kinds, all engines, and repairs by the command.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 
 use simulated::{
@@ -17,6 +18,7 @@ use wormcast_routing::{
     parse_hop_matrix, parse_lfts, parse_multicast_tables, repair, routing_by_name,
 };
 
+#[allow(dead_code, reason = "the test of fabrics uses all of it")]
 mod simulated;
 
 fn can_deadlock(tables: &ForwardingTables) -> bool {
@@ -125,7 +127,8 @@ fn the_six_trees_of_a_ring_come_out_as_known() {
             ports.sort_unstable();
             let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();
             let guid = ring.router_guid(router).unwrap();
-            text += &format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" "));
+            let ports = ports.join(" ");
+            writeln!(text, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {ports}").unwrap();
         }
         fs::write(simulated.path().join("opensm.mcfdbs"), &text).unwrap();
         let groups = parse_multicast_tables(&ring, "opensm.mcfdbs", &text).unwrap();

@@ -199,7 +199,7 @@ impl RoutingRelation for Merged {
 }
 
 fn merge(lanes: &mut Lanes) {
-    for lane in &mut lanes {
+    for lane in lanes {
         lane.1 = VcRange::only(0);
     }
 }

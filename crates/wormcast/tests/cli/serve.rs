@@ -219,12 +219,13 @@ fn what_cannot_be_served_is_said() {
     assert_eq!(folder.run(&["serve", "--listen", "192.0.2.1"]).code, 1, "an address of another machine");
 }
 
+/// A parameter, the option that it is, and its value.
+type More<'a> = &'a [(&'a str, &'a str, &'a str)];
+
 #[test]
 fn plans_are_those_of_the_command() {
     let folder = Folder::with(&[]);
     let server = Server::of(&folder);
-    /// A parameter, the option that it is, and its value.
-    type More<'a> = &'a [(&'a str, &'a str, &'a str)];
     let cases: [(&str, &str, &str, &str, More<'_>); 7] = [
         ("mesh:8x8", "dual-path", "4,3", "1,4;7,2", &[]),
         ("mesh:8x8", "pure-negative-first", "4,3", "all", &[]),

@@ -24,7 +24,7 @@ fn fabric() -> Folder {
 }
 
 /// What a run says; its tables can deadlock, which is warned of by a command that works where it was printed.
-fn report(run: Outcome) -> Value {
+fn report(run: &Outcome) -> Value {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("can deadlock here: see `wormcast routing --topology "), "{}", run.stderr);
     serde_json::from_str(&run.stdout).unwrap()
@@ -45,7 +45,7 @@ fn the_analysis_that_is_advised_works_where_it_was_advised() {
 fn files_are_beside_the_experiment_and_part_of_the_point() {
     let folder = fabric();
     let path = folder.path().join("e.toml").display().to_string();
-    let hash = || report(wormcast(&["simulate", &path, "--format", "json"]))["config_hash"].clone();
+    let hash = || report(&wormcast(&["simulate", &path, "--format", "json"]))["config_hash"].clone();
     let first = hash();
     assert_eq!(first, hash());
     for (name, text) in [("fabric.lfts", UNICASTS), ("fabric.mcfdbs", GROUPS)] {
@@ -59,7 +59,7 @@ fn files_are_beside_the_experiment_and_part_of_the_point() {
 /// Every message goes to the five other members; 6 of the 12 hosts are members.
 #[test]
 fn messages_go_to_groups() {
-    let run = report(fabric().run(&["simulate", "e.toml", "--format", "json"]));
+    let run = report(&fabric().run(&["simulate", "e.toml", "--format", "json"]));
     let messages = &run["messages"];
     assert_eq!(messages["measured"], 200, "{run}");
     let delivered = run["deliveries"].as_u64().unwrap();

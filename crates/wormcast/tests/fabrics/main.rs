@@ -200,6 +200,7 @@ impl Drop for Named {
 }
 
 /// All that is asked of one fabric.
+#[allow(clippy::too_many_lines, reason = "one fabric from one end to the other")]
 fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, Found) {
     let _named = Named(seed);
     let kind = Kind::new(seed);
@@ -242,8 +243,10 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
         trees.push(("permitted", NetworkMcfdbs::new(&joined.clone().with_trees(&matrix)).unwrap().to_string()));
     }
     let count = 2 + random.below(4);
-    let drawn =
-        (random_levels(fabric, &tables, count, &mut random), random_maps(fabric, count, seed % 2 == 0, &mut random));
+    let drawn = (
+        random_levels(fabric, &tables, count, &mut random),
+        random_maps(fabric, count, seed.is_multiple_of(2), &mut random),
+    );
     for (origin, text) in trees.iter().filter(|(_, text)| !text.is_empty()) {
         fs::write(simulated.path().join("opensm.mcfdbs"), text).unwrap();
         let groups = parse_multicast_tables(fabric, "opensm.mcfdbs", text).unwrap();
@@ -254,7 +257,7 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
             let own = alone.clone().with_levels(&tables, "levels", levels).unwrap().with_maps("maps", &maps).unwrap();
             lanes.push(("the engine's lanes", Some((own, levels.clone(), maps))));
         }
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             let own = alone.with_levels(&tables, "levels", &drawn.0).unwrap().with_maps("maps", &drawn.1).unwrap();
             lanes.push(("random lanes", Some((own, drawn.0.clone(), drawn.1.clone()))));
         }
@@ -327,7 +330,7 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
         let mend =
             Mend { programs, kind: &kind, simulated: &simulated, groups, what: format!("{what}, {origin} trees") };
         fs::write(simulated.path().join("opensm.mcfdbs"), text).unwrap();
-        if *origin == "OpenSM's" || seed % 2 == 0 {
+        if *origin == "OpenSM's" || seed.is_multiple_of(2) {
             mend.repair(None, None, &mut found);
         }
         if seed % 2 == 1 {
@@ -353,6 +356,7 @@ struct Mend<'a, 'p> {
 
 impl Mend<'_, '_> {
     /// Repairs it, checks the proof, and lets `OpenSM` load what comes out.
+    #[allow(clippy::too_many_lines, reason = "one repair from one end to the other")]
     fn repair(&self, levels: Option<&str>, lanes: Option<u64>, found: &mut Found) {
         let Self { programs, kind, simulated, groups, what } = self;
         let (fabric, folder) = (&kind.fabric, simulated.path());

@@ -44,6 +44,7 @@ pub(crate) type Offset = (i64, i64);
 
 /// Which of the eight parts of the mesh around a router have destinations.
 #[derive(Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "one for each of the eight parts, which the rules name")]
 pub(crate) struct Parts {
     pub(crate) east: bool,
     pub(crate) north_east: bool,

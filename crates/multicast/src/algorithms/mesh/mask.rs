@@ -209,9 +209,9 @@ impl Masks {
             }
             let named: Vec<_> = self.wanted.iter().copied().filter(|&at| mask.names(at)).collect();
             if named.iter().all(|at| left.contains(at)) {
-                named.iter().for_each(|at| {
+                for at in &named {
                     left.remove(at);
-                });
+                }
                 chosen.push(mask);
             }
         }

@@ -104,8 +104,8 @@ impl Algorithm for Vctm {
 
 impl Remembers for Vctm {
     fn session(&self) -> Box<dyn Session + '_> {
-        let tables = vec![Vec::new(); self.routing().network().routers()];
-        Box::new(Tables { vctm: self, tables, numbers: HashMap::new() })
+        let entries = vec![Vec::new(); self.routing().network().routers()];
+        Box::new(Tables { vctm: self, entries, numbers: HashMap::new() })
     }
 }
 
@@ -113,7 +113,7 @@ impl Remembers for Vctm {
 struct Tables<'a> {
     vctm: &'a Vctm,
     /// By router: the trees that it has entries of, the next to give way first.
-    tables: Vec<Vec<usize>>,
+    entries: Vec<Vec<usize>>,
     /// By source and destinations, sorted: the number of the tree.
     numbers: HashMap<(NodeId, Vec<NodeId>), usize>,
 }
@@ -135,10 +135,10 @@ impl Session for Tables<'_> {
             let beyond = tree.branches.iter().map(|branch| network.to(branch.channel).index());
             std::iter::once(network.router_of(multicast.source()).index()).chain(beyond)
         };
-        let is_set_up = routers().all(|router| self.tables[router].contains(&number));
+        let is_set_up = routers().all(|router| self.entries[router].contains(&number));
         let most = vctm.entries.map_or(usize::MAX, |entries| entries as usize);
         for router in routers() {
-            let table = &mut self.tables[router];
+            let table = &mut self.entries[router];
             let place = table.iter().position(|&tree| tree == number);
             match place {
                 Some(place) if vctm.replacement == Replacement::Lru => {

@@ -35,12 +35,14 @@ pub(super) struct Worms<'a> {
     kinds: WormsAnalysed,
     /// What trees do unless they are told otherwise.
     branching: Branching,
+    /// Whether virtual channels are divided.
+    divided: bool,
 }
 
 impl<'a> Worms<'a> {
     /// Those that a report is about.
-    pub(super) fn new(report: &Report, sender: &'a str, branching: Branching) -> Self {
-        Self { sender, kinds: report.worms, branching }
+    pub(super) fn new(report: &Report, sender: &'a str, branching: Branching, divided: bool) -> Self {
+        Self { sender, kinds: report.worms, branching, divided }
     }
 }
 
@@ -48,7 +50,7 @@ impl<'a> Worms<'a> {
 pub(super) fn check_options(arguments: &Arguments, network: &Network, worms: &Worms<'_>) {
     let Arguments { buffer, replication, reservation, .. } = arguments;
     if worms.kinds.only_unicasts {
-        warn_of_idle_ports(arguments);
+        warn_of_idle_ports(arguments, worms.divided);
     }
     if worms.kinds.trees {
         let switching = settings(arguments).switching().for_branching(worms.branching);

@@ -188,7 +188,8 @@ fn analyse_algorithm(
     let request = arguments.choice.request(descriptor, FaultRequest::default())?;
     let algorithm = request.make(network).map_err(Failure::bad_input)?;
     let report = of_algorithm(algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
-    check_options(arguments, network, &Worms::new(&report, &sender, algorithm.branching()));
+    let worms = Worms::new(&report, &sender, algorithm.branching(), algorithm.needed_virtual_channels().0 > 1);
+    check_options(arguments, network, &worms);
     arguments.choice.warn_of_idle_seed(network);
     Ok(Printed::new(report))
 }
@@ -208,8 +209,8 @@ impl From<AnalysisError> for Refused {
 /// The analysis of unicasts, and of multicasts beside them if some were given.
 fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Printed, Failure> {
     let settings = settings(arguments);
+    let divided = matches!(unicasts, Unicasts::Routing(relation) if relation.capabilities().virtual_channels.is_some());
     let Some(file) = &arguments.multicasts else {
-        let divided = matches!(unicasts, Unicasts::Routing(relation) if relation.capabilities().virtual_channels.is_some());
         check_unicasts(arguments, divided)?;
         let report = match unicasts {
             Unicasts::Routing(relation) => of_routing(relation, &settings),
@@ -228,7 +229,7 @@ fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Pri
         Refused::Multicasts(failure) => failure,
         Refused::Analysis(error) => refusal(&error, &sender),
     })?;
-    check_options(arguments, unicasts.network(), &Worms::new(&report, &sender, Branching::LOCKSTEP));
+    check_options(arguments, unicasts.network(), &Worms::new(&report, &sender, Branching::LOCKSTEP, divided));
     Ok(Printed::new(report))
 }
 
