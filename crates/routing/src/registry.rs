@@ -296,10 +296,7 @@ mod tests {
         let message = |name, topology| by_name(name, topology).err().unwrap().to_string();
         assert_eq!(message("ecube", "mesh:3x3"), "unknown routing `ecube`; did you mean `e-cube`?");
         let unknown = message("nonsense", "mesh:3x3");
-        assert!(
-            unknown.starts_with("unknown routing `nonsense`: expected one of e-cube, negative-first, "),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("unknown routing `nonsense`: expected one of e-cube, dateline, "), "{unknown}");
         assert_eq!(message("hamiltonian", "torus:3x3"), "`hamiltonian` needs a mesh, but `torus:3x3` is a torus");
         assert_eq!(
             message("turn-prohibition", "omega:2x3"),

@@ -163,9 +163,11 @@ mod tests {
         let lockstep = r#"{ "header": "tree", "replication": "lockstep" }"#;
         assert_eq!(idle("tree-one", lockstep, mixed, "{}"), ["switching.reservation", "timing.receive_overhead"]);
         let nobody = r#", "multicast": { "destinations": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
-        assert_eq!(idle("u-mesh", stripped, nobody, "{}")[2..], ["traffic.multicast.destinations"]);
+        let of_groups = ["options.multicast_tables", "options.groups", "options.multicasts"];
+        let of_nobody = [&of_groups[..], &["traffic.multicast.destinations"]].concat();
+        assert_eq!(idle("u-mesh", stripped, nobody, "{}")[2..], of_nobody);
         let cold = r#", "unicast": { "pattern": "hot-spot", "node": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
-        assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], ["traffic.unicast.node"]);
+        assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], [&of_groups[..], &["traffic.unicast.node"]].concat());
         let finite = r#"{ "mode": "finite", "messages": 5, "warmup": 9 }"#;
         assert_eq!(idle("u-mesh", stripped, mixed, finite), [&["run.warmup"], &of_paths[..2]].concat());
     }

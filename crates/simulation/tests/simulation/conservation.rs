@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use wormcast_multicast::{ALGORITHMS, Algorithm, Options, algorithm_by_name};
+use wormcast_multicast::{ALGORITHMS, Algorithm, Options, Sends, algorithm_by_name};
 use wormcast_network::{Network, NodeId};
 use wormcast_simulation::{
     Arrivals, Count, Cycle, Delivery, Destinations, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer,
@@ -88,10 +88,8 @@ fn safe_ports(algorithm: &dyn Algorithm, virtual_channels: u32) -> Option<u32> {
 
 /// The algorithms that send no trees, which nothing makes safe in lockstep, and no worms that only buffered switches replicate.
 fn of_paths() -> impl Iterator<Item = &'static str> {
-    let trees = |name: &str| {
-        name.starts_with("tree-") || name.starts_with("dstm") || ["spam", "bit-string", "tables"].contains(&name)
-    };
-    ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(move |name| !trees(name))
+    let paths = ALGORITHMS.iter().filter(|algorithm| matches!(algorithm.sends, Some(Sends::Paths | Sends::Unicasts)));
+    paths.map(|algorithm| algorithm.name)
 }
 
 fn meshes() -> impl Strategy<Value = String> {
