@@ -82,6 +82,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             .map_err(failure)?;
 
     let page = reproduction_page(&reproduction, &arguments.out, program::THIS).map_err(Failure::failed)?;
+    #[cfg(feature = "serve")]
+    let page = super::played::with_small_run(page, selection.experiments())?;
     pages.write(&page, &arguments.out)?;
     match arguments.format {
         Format::Json => write_json(out, &reproduction.claims)?,
