@@ -56,7 +56,7 @@ fn block(of: &Block) -> Markup {
             },
             Block::Replay { caption, data } => figure {
                 div.wc data-wormcast="replay" { script type="application/json" { (PreEscaped(data)) } }
-                figcaption { (caption) }
+                figcaption { (words(caption)) }
             },
             Block::Beside { figures, said } => div.beside {
                 div.figures { @for figure in figures { (self::block(figure)) } }
