@@ -44,8 +44,8 @@ for line in maps_of.splitlines():
 
 
 def follow(packet, at, came, level, last, out):
-    """The packets of a switch go on: each lane has a higher number than the one before."""
-    steps = 0
+    """The packets of a switch go on: each lane has a higher number than the one before. How many pairs of lanes that were."""
+    pairs = 0
     for port in out(at, came):
         to, arrives = ends[at, port]
         if to in hosts:
@@ -53,20 +53,20 @@ def follow(packet, at, came, level, last, out):
         lane = maps.get((at, came, port), range(16))[level]
         number = numbers[at, port, lane]
         assert number > last, f"{packet}: {at}[{port}] on lane {lane} has the number {number}, after {last}"
-        steps += 1 + follow(packet, to, arrives, level, number, out)
-    return steps
+        pairs += (last >= 0) + follow(packet, to, arrives, level, number, out)
+    return pairs
 
 
-steps = 0
+pairs = 0
 for host, own in guids.items():
     at, came = ends[host, 1]
     for lid, owner in owners.items():
         if owner != host:
-            steps += follow((host, owner), at, came, levels.get((own, lid), 0), -1, lambda at, _: [tables[at, lid]])
+            pairs += follow((host, owner), at, came, levels.get((own, lid), 0), -1, lambda at, _: [tables[at, lid]])
     for line in members.splitlines():
         mlid, names_of = line.split(": ")
         mlid = int(mlid, 16)
         if host in names_of.split(";"):
             out = lambda at, came: [port for port in masks.get((at, mlid), []) if port != came]
-            steps += follow((host, hex(mlid)), at, came, levels.get((own, mlid), 0), -1, out)
-print(steps)
+            pairs += follow((host, hex(mlid)), at, came, levels.get((own, mlid), 0), -1, out)
+print(pairs)

@@ -401,7 +401,9 @@ impl Mend<'_, '_> {
         fs::write(folder.join("wrong.csv"), wrong).unwrap();
         *check.last_mut().unwrap() = "wrong.csv";
         let said = String::from_utf8_lossy(&checked(&check).stderr).into_owned();
-        assert!(said.contains("AssertionError"), "{what}: {said}");
+        // Where no packet goes over two links, there is nothing to prove, and any numbers will do.
+        let pairs: u64 = String::from_utf8_lossy(&proof.stdout).trim().parse().unwrap();
+        assert!(pairs == 0 || said.contains("AssertionError"), "{what}: {said}");
         let changed = repair["changed"].as_str().unwrap();
         let (one, more) = match changed {
             "nothing" => ("repair on one lane: nothing", "repair on lanes: nothing"),
