@@ -91,7 +91,7 @@ pub enum FaultError {
         ends: Box<[String; 2]>,
     },
     /// More links are to fail than there are.
-    #[error("{asked} links cannot fail: `{network}` has {links}")]
+    #[error("`{network}` has {links} links that can fail, fewer than {asked}")]
     TooMany {
         /// How many were asked for.
         asked: usize,
@@ -232,7 +232,7 @@ mod tests {
         assert!((0..torus.channels() as u32).all(|c| faults.has_failed(&torus, ChannelId::new(c))));
         assert_eq!(
             faults.fail_at_random(&torus, 1, 7).unwrap_err().to_string(),
-            "1 links cannot fail: `torus:4x2` has 0"
+            "`torus:4x2` has 0 links that can fail, fewer than 1"
         );
     }
 
