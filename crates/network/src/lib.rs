@@ -85,7 +85,8 @@ pub use files::{
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{CutOff, Degrees, Distances};
 pub use memory::{
-    Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory, resident_memory,
+    Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory,
+    require_room_to_start, resident_memory,
 };
 pub use network::{AdapterPort, Coordinates, Network};
 pub use node_list::{is_all_nodes, parse_node, parse_node_list};

@@ -119,6 +119,24 @@ pub fn require_memory(
     }
 }
 
+/// Refuses to start where `ulimit` leaves the program less than it takes for itself: it could not even say later what is wrong.
+///
+/// # Errors
+/// If there is less.
+pub fn require_room_to_start() -> Result<(), MemoryError> {
+    const ROOM: u64 = 1 << 26;
+    match system::process() {
+        Some(available) if available < ROOM => Err(MemoryError::TooLarge {
+            what: "the program".to_owned(),
+            needed: ROOM,
+            available,
+            ulimit: true,
+            fits: None,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The bytes that work may take: nine tenths of what is left, to leave room for everything else. What is left is what the variable
 /// [`MEMORY_VARIABLE`] allows less what the process has or, without the variable, what the machine and the process's control group have left, and never more than the process's
 /// resource limits leave. `None` if that is unknown.

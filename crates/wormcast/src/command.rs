@@ -10,6 +10,7 @@ use crate::commands::{self, Cli};
 use crate::failure::Failure;
 use crate::lab::Program;
 use crate::multicast::{Descriptor, register};
+use crate::network::require_room_to_start;
 use crate::{program, usage};
 
 /// Runs the command line of this process, as the program `wormcast` does.
@@ -35,6 +36,9 @@ pub fn run() -> ExitCode {
 /// }
 /// ```
 pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
+    if let Err(problem) = require_room_to_start() {
+        return ExitCode::from(Failure::failed(problem).report());
+    }
     take_file_limits_as_errors();
     for algorithm in algorithms {
         if let Err(problem) = register(algorithm) {

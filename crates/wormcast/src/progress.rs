@@ -2,6 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -15,7 +18,7 @@ pub(crate) struct Progress {
     started: Instant,
     /// Hidden if there is no terminal.
     bar: ProgressBar,
-    lines: Option<Lines>,
+    log: Option<Log>,
     stored: Stored,
 }
 
@@ -29,8 +32,9 @@ impl Progress {
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        let lines = (!terminal).then(Lines::default);
-        Self { started: Instant::now(), bar, lines, stored: Stored::default() }
+        let started = Instant::now();
+        let log = (!terminal).then(|| Log::new(started));
+        Self { started, bar, log, stored: Stored::default() }
     }
 
     /// The bar; its clones are the same bar.
@@ -51,11 +55,8 @@ impl Progress {
 
     fn show(&mut self, work: Work, milestone: bool, message: String) {
         let elapsed = self.started.elapsed();
-        if let Some(lines) = &mut self.lines {
-            if let Some(line) = lines.line(elapsed, work.left(elapsed), milestone, &message) {
-                // Nobody has to read it.
-                let _ = writeln!(io::stderr(), "{line}");
-            }
+        if let Some(log) = &self.log {
+            log.show(elapsed, work, milestone, message);
             return;
         }
         self.bar.set_length(Work::UNITS);
@@ -63,6 +64,53 @@ impl Progress {
         self.bar
             .set_prefix(work.left(elapsed).map_or_else(String::new, |left| format!(" left {:#}", HumanDuration(left))));
         self.bar.set_message(message);
+    }
+}
+
+/// Progress as lines. They go on while nothing new happens, as during a long replication.
+struct Log {
+    state: Arc<Mutex<LogState>>,
+    /// Ends the thread that writes the lines in between.
+    _end: mpsc::Sender<()>,
+}
+
+#[derive(Default)]
+struct LogState {
+    lines: Lines,
+    /// What was said last.
+    last: Option<(Work, String)>,
+}
+
+impl Log {
+    fn new(started: Instant) -> Self {
+        let state = Arc::<Mutex<LogState>>::default();
+        let (sender, end) = mpsc::channel();
+        let shared = Arc::clone(&state);
+        let goes_on = move || {
+            while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(Duration::from_secs(1)) {
+                shared.lock().unwrap_or_else(PoisonError::into_inner).write(started.elapsed(), false);
+            }
+        };
+        // Without a thread there are the lines of what happens.
+        let _ = thread::Builder::new().spawn(goes_on);
+        Self { state, _end: sender }
+    }
+
+    fn show(&self, elapsed: Duration, work: Work, milestone: bool, message: String) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.last = Some((work, message));
+        state.write(elapsed, milestone);
+    }
+}
+
+impl LogState {
+    /// A line if it is time for one.
+    fn write(&mut self, elapsed: Duration, milestone: bool) {
+        let Some((work, message)) = &self.last else { return };
+        if let Some(line) = self.lines.line(elapsed, work.left(elapsed), milestone, message) {
+            // Nobody has to read it.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
     }
 }
 
@@ -208,7 +256,7 @@ impl SweepObserver for Progress {
         let Status { points_done, points, replications, replications_expected, .. } = status;
         let mut message =
             format!("{points_done} of {points} points, {replications} of {replications_expected} replications");
-        if let (None, Some(point)) = (&self.lines, &status.point) {
+        if let (None, Some(point)) = (&self.log, &status.point) {
             message = format!("{points_done} of {points} points  {}", point.point.label());
         }
         self.show(work, false, message);
@@ -225,11 +273,11 @@ impl ReproductionObserver for Progress {
         let &ReproductionStatus { done, parts, name, sweep } = status;
         let share = |s: &Status<'_>| (s.replications as f64 / s.replications_expected.max(1) as f64).min(1.0);
         let points = sweep.map_or_else(String::new, |s| format!(", {} of {} points", s.points_done, s.points));
-        let (work, message) = match (parts, &self.lines) {
+        let (work, message) = match (parts, &self.log) {
             (None, _) => (Work::UNKNOWN, format!("all experiments done, now {name}{points}")),
-            (Some(parts), lines) => {
+            (Some(parts), log) => {
                 let work = self.stored.work(done, parts, sweep.map(|sweep| (share(sweep), sweep.computed > 0)));
-                let message = match lines {
+                let message = match log {
                     Some(_) => format!("{done} of {parts} parts done, now {name}{points}"),
                     // A bar has little space beside it.
                     None => format!("{} of {parts}: {name}{points}", done + 1),

@@ -48,12 +48,13 @@ pub(crate) fn run(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), F
     let signals = signals(&shared);
     let monitor = {
         let shared = Arc::clone(&shared);
-        std::thread::spawn(move || monitor(&shared, &end))
+        // Without it the command is silent, and does the same.
+        std::thread::Builder::new().spawn(move || monitor(&shared, &end)).ok()
     };
     let result = watched(Rc::new(Observed(Arc::clone(&shared))), command);
     drop(ended);
     // It takes its bar away first.
-    let _ = monitor.join();
+    let _ = monitor.map(std::thread::JoinHandle::join);
     if let Some(signals) = signals {
         signals.close();
     }
@@ -146,7 +147,7 @@ fn signals(shared: &Arc<Shared>) -> Option<Signals> {
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).ok()?;
     let handle = signals.handle();
     let shared = Arc::clone(shared);
-    std::thread::spawn(move || {
+    let wait = move || {
         let Some(signal) = signals.forever().next() else { return };
         shared.signal.store(signal, Ordering::Relaxed);
         std::thread::sleep(PATIENCE);
@@ -154,7 +155,12 @@ fn signals(shared: &Arc<Shared>) -> Option<Signals> {
         let at = at.map_or_else(String::new, |step| format!(" while {step}"));
         let _ = io::stderr().write_all(format!("interrupted{at}: the answer is not complete\n").as_bytes());
         std::process::exit(128 + signal);
-    });
+    };
+    if std::thread::Builder::new().spawn(wait).is_err() {
+        // Nobody would look at the signals.
+        handle.close();
+        return None;
+    }
     Some(handle)
 }
 

@@ -285,9 +285,19 @@ impl Document {
                 unless_swept(&mut paths, value.get_ref(), &swept);
             }
             // A table gives all settings in it.
-            within(value.get_ref(), &path, &mut paths);
+            let mut gives = Vec::new();
+            within(value.get_ref(), &path, &mut gives);
+            gives.push(path.clone());
+            // What says the same in the file gives way. Where another override says it, there are two, and an error.
+            for rival in gives.iter().filter_map(|path| rival(path)) {
+                let mut others = self.overridden().map(|(path, value)| (swept(&path).unwrap_or(&path).to_vec(), value));
+                if !others.any(|(path, value)| self::gives(&path, value, &rival)) {
+                    remove(&mut tree, &rival);
+                    paths.push(rival);
+                }
+            }
+            paths.extend(gives);
             self.put(&mut tree, &path, &span, value)?;
-            paths.push(path);
         }
         paths.extend(laid);
         Ok((tree, paths))
@@ -370,6 +380,15 @@ impl Document {
         let place = Spanned::new(0..0, DeValue::Table(tree));
         T::deserialize(ValueDeserializer::from(place)).map_err(|error| {
             let problem = self.serde_error(&error);
+            if error.message().contains("wanted string or table")
+                && let Some(span) = error.span()
+                && let Some(key) = self.setting_at(&span)
+            {
+                let names: Vec<String> = names_of(&key).iter().map(|name| format!("`\"{name}\"`")).collect();
+                if !names.is_empty() {
+                    return self.error(span, format!("expected one of {}", names.join(", ")));
+                }
+            }
             let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
             let whole = missing.and_then(|name| Some(format!("{}.{name}", self.table_at(&error.span()?)?)));
             let Some(key) = whole else { return problem };
@@ -418,14 +437,31 @@ impl Document {
 
     /// The dotted path of the innermost table at a place.
     fn table_at(&self, place: &Range<usize>) -> Option<String> {
-        fn search(tree: &Tree<'_>, place: &Range<usize>, path: &str) -> Option<String> {
+        self.path_at(place, |value| matches!(value, DeValue::Table(_)))
+    }
+
+    /// The dotted path of the setting that has its value at a place.
+    fn setting_at(&self, place: &Range<usize>) -> Option<String> {
+        self.path_at(place, |value| !matches!(value, DeValue::Table(_)))
+    }
+
+    fn path_at(&self, place: &Range<usize>, wanted: fn(&DeValue<'_>) -> bool) -> Option<String> {
+        fn search(
+            tree: &Tree<'_>,
+            place: &Range<usize>,
+            wanted: fn(&DeValue<'_>) -> bool,
+            path: &str,
+        ) -> Option<String> {
             tree.iter().find_map(|(name, value)| {
-                let DeValue::Table(inner) = value.get_ref() else { return None };
                 let path = format!("{path}{}", name.get_ref());
-                search(inner, place, &format!("{path}.")).or_else(|| (value.span() == *place).then_some(path))
+                let inner = match value.get_ref() {
+                    DeValue::Table(inner) => search(inner, place, wanted, &format!("{path}.")),
+                    _ => None,
+                };
+                inner.or_else(|| (value.span() == *place && wanted(value.get_ref())).then_some(path))
             })
         }
-        search(&self.tree().ok()?.0, place, "")
+        search(&self.tree().ok()?.0, place, wanted, "")
     }
 
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
@@ -462,6 +498,30 @@ fn applied(mut path: Vec<String>, quick: bool) -> Option<Vec<String>> {
         return quick.then_some(path);
     }
     Some(path)
+}
+
+/// Settings that say the same in two ways, of which an experiment has one.
+const SAME: [&str; 2] = ["traffic.arrivals.rate", "traffic.arrivals.load"];
+
+/// The setting that one given at a path, or swept there, takes the place of, besides itself.
+fn rival(path: &[String]) -> Option<Vec<String>> {
+    let given = swept(path).unwrap_or(path).iter().flat_map(|part| key_path(part).unwrap_or_default());
+    let given = given.collect::<Vec<_>>().join(".");
+    let index = SAME.iter().position(|setting| *setting == given)?;
+    key_path(SAME[1 - index])
+}
+
+/// Removes the setting at a path, if there is one.
+fn remove(tree: &mut Tree<'_>, path: &[String]) {
+    match path {
+        [last] => _ = tree.remove(last.as_str()),
+        [first, rest @ ..] => {
+            if let Some(DeValue::Table(inner)) = tree.get_mut(first.as_str()).map(Spanned::get_mut) {
+                remove(inner, rest);
+            }
+        }
+        [] => {}
+    }
 }
 
 /// The paths of what is in a value, if it is a table.
@@ -583,6 +643,31 @@ mod tests {
             table.unwrap().to_string(),
             "a = \"dual-path\"\n\n[b]\nc = 0.5\n\n[b.d]\nuniform = [1, 2]\n\n[sweep]\n\"b.c\" = [1, 2]\n"
         );
+    }
+
+    #[test]
+    fn overrides_replace_what_says_the_same_in_the_file() {
+        let text = "[traffic.arrivals]\nrate = 0.1\n[sweep]\n\"traffic.arrivals.rate\" = [0.1, 0.2]\n";
+        let document = |set: &[&str]| {
+            let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+            Document::new("x.toml", text, &overrides)
+        };
+        let rate = key_path("traffic.arrivals.rate").unwrap();
+        for given in
+            ["traffic.arrivals.load=0.3", "traffic.arrivals={ load = 0.3 }", "sweep.traffic.arrivals.load=[0.3]"]
+        {
+            let document = document(&[given]);
+            let (tree, paths) = document.tree().unwrap();
+            assert!(!Document::has(&tree, &rate) && paths.contains(&rate), "{given}");
+        }
+        // Two that are given contradict each other: neither is dropped in silence.
+        for given in [
+            ["traffic.arrivals.rate=0.2", "traffic.arrivals.load=0.3"],
+            ["sweep.traffic.arrivals.rate=[0.2]", "traffic.arrivals.load=0.3"],
+        ] {
+            let document = document(&given);
+            assert!(Document::has(&document.tree().unwrap().0, &rate), "{given:?}");
+        }
     }
 
     #[test]

@@ -58,10 +58,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     if arguments.store.is_none() {
         make_folder(&arguments.out)?;
     }
+    let is_new = !into.exists();
     let mut store = program::store(&into).map_err(unusable)?;
     let mut left = 0;
-    for source in &sources {
-        let merged = store.merge(source).map_err(unusable)?;
+    for (index, source) in sources.iter().enumerate() {
+        let merged = match store.merge(source) {
+            Ok(merged) => merged,
+            Err(problem) => {
+                drop(store);
+                // A store that nothing came into is not left behind.
+                if is_new && index == 0 {
+                    let _ = std::fs::remove_file(&into);
+                }
+                return Err(unusable(problem));
+            }
+        };
         left += told(source.path(), &merged, out)?;
     }
     if let Some(experiment) = &experiment {

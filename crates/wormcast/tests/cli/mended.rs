@@ -226,4 +226,50 @@ fn the_variable_allows_no_more_than_ulimit() {
     let run = crate::outcome(shell.spawn().unwrap());
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("`ulimit` allows no more"), "{}", run.stderr);
+
+    // Too little to start: an error, not the end of a thread that the system refuses.
+    let script = format!("ulimit -v 60000; exec '{}' simulate", env!("CARGO_BIN_EXE_wormcast"));
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &script]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let run = crate::outcome(shell.spawn().unwrap());
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.starts_with("error: the program needs about 67 MB of memory"), "{}", run.stderr);
+}
+
+#[test]
+fn one_of_two_settings_that_say_the_same_takes_the_place_of_the_other() {
+    let load = folder().run(&["simulate", "idle.toml", "--set=traffic.arrivals.load=0.1", "--format=json"]).success();
+    let of_rate = folder().run(&["simulate", "idle.toml", "--format=json"]).success();
+    assert_ne!(load, of_rate);
+    let both = ["--set=traffic.arrivals.load=0.1", "--set=traffic.arrivals.rate=0.1"];
+    refused(&both, "says the same as `rate`: give one of the two");
+    // What the built-in file sweeps gives way as well.
+    folder().run(&["simulate", "--set=traffic.arrivals.load=0.1", "--set=run.messages=100"]).success();
+}
+
+#[test]
+fn settings_of_switches_say_whose_they_are_and_what_they_take() {
+    let switches = ["--set=switching.model='central-buffer'", "--set=topology='bmin:4x2'", "--set=algorithm='u-min'"];
+    let with = |setting: &str, expected: &str| refused(&[&switches[..], &[setting]].concat(), expected);
+    let whose = "has no setting `replication`: it is one of `model = \"wormhole\"` and `model = \"input-buffer\"`; expected one of model,";
+    with("--set=switching.replication=lockstep", whose);
+    with("--set=switching.header_chunks=1", "expected one of `\"replicated\"`, `\"next-packet-memory\"`");
+}
+
+#[test]
+fn an_empty_heat_map_says_why_it_is_empty() {
+    let folder = folder();
+    // A deadlock in the warm-up.
+    let set = [
+        "topology='mesh:8x8'",
+        "seed=4",
+        "switching={ buffer = 1, injection_ports = 1, consumption_ports = 1 }",
+        "timing={ startup = 0, routing_delay = 1 }",
+        "traffic={ arrivals = { process = 'bernoulli', rate = 20 }, length = 40, multicast = { destinations = 8 } }",
+        "run={ messages = 100, warmup = 3000 }",
+    ];
+    let set: Vec<String> = set.iter().map(|setting| format!("--set={setting}")).collect();
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let run = folder.run(&[&["simulate", "idle.toml", "--heat-map=heat.svg"][..], &set].concat());
+    assert!(run.code == 1 && run.stderr.contains("heat.svg: no cycle was measured"), "{} {}", run.stdout, run.stderr);
 }

@@ -104,6 +104,12 @@ fn what_cannot_be_merged_is_said_and_stays() {
     assert!(damaged.stderr.contains("warning: `damaged.db`: replication 0 of point "), "{}", damaged.stderr);
     assert!(damaged.stderr.ends_with("error: 1 result was not merged\n"), "{}", damaged.stderr);
     assert_eq!(folder.bytes("damaged.db"), before);
+    // Of a database that cannot be read nothing is merged, and nothing is made.
+    let sound = folder.bytes("a.db");
+    std::fs::write(folder.path().join("torn.db"), [&sound[..4096], &vec![0; sound.len() - 4096]].concat()).unwrap();
+    let torn = folder.run(&["merge", "torn.db", "--store=new.db"]);
+    assert!(torn.code == 1 && torn.stderr.contains("`torn.db` is damaged"), "{}", torn.stderr);
+    assert!(!folder.path().join("new.db").exists());
     // The sound one takes the place that is left.
     let mended = folder.run(&["merge", "a.db", "--store=merged.db"]).success();
     assert!(mended.starts_with("a.db: 1 result added, "), "{mended}");

@@ -252,7 +252,7 @@ fn a_run_that_was_given_up_says_so() {
     let set = ["run.warmup=2000", "run.max_cycles=2001"];
     let text = with(&folder, &["simulate", "one.toml"], &set).success();
     for line in [
-        "  cycles            2001, all of them warm-up\n",
+        "  cycles            2001, none of them measured\n",
         "  saturated         given up at `run.max_cycles`, before all messages had arrived\n",
         "  latency, last     nothing was measured\n",
         "  parts of the last nothing was measured\n",

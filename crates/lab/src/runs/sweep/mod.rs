@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -218,13 +219,21 @@ where
     let (sender, receiver) = mpsc::channel::<Batch>();
     let batches = Mutex::new(receiver);
     let (results, finished) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
+    thread::scope(|scope| {
+        // Where the system starts no more threads, those that there are do the work.
+        let mut count = 0;
+        let mut refused = None;
+        while count < threads && refused.is_none() {
             let (results, batches, run) = (results.clone(), &batches, &run);
-            scope.spawn(move || work(batches, &results, run));
+            let started = thread::Builder::new().spawn_scoped(scope, move || work(batches, &results, run));
+            count += usize::from(started.is_ok());
+            refused = started.err();
+        }
+        if let Some(reason) = refused.filter(|_| count == 0) {
+            return Err(WorkersError(format!("the system starts no thread: {reason}")).into());
         }
         // The channel closes when this closure ends, however it ends, and with it the threads.
-        let mut threads = Threads { count: threads, sender, finished };
+        let mut threads = Threads { count, sender, finished };
         sweep_with(budget, points, stop, &mut threads, store, observer)
     })
 }

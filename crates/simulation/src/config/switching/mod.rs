@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wormcast_network::Ports;
-use wormcast_network::text::expected_name;
+use wormcast_network::text::short_list;
 use wormcast_routing::Branching;
 
 use crate::config::StartupMode;
@@ -256,9 +256,14 @@ impl Switching {
     pub fn misplaced(model: Option<&str>, key: &str) -> Option<String> {
         let model = model.unwrap_or("wormhole");
         let keys = settings::KEYS.iter().find(|(name, _)| *name == model)?.1;
-        let known = settings::KEYS.iter().any(|(_, keys)| keys.contains(&key));
-        (known && !keys.contains(&key)).then(|| {
-            format!("`model = \"{model}\"` has no setting `{key}`{}", expected_name(key, keys.iter().copied()))
+        let others: Vec<String> = settings::KEYS
+            .iter()
+            .filter(|(_, keys)| keys.contains(&key))
+            .map(|(name, _)| format!("`model = \"{name}\"`"))
+            .collect();
+        (!others.is_empty() && !keys.contains(&key)).then(|| {
+            let (others, own) = (others.join(" and "), short_list(keys.iter().copied()));
+            format!("`model = \"{model}\"` has no setting `{key}`: it is one of {others}; expected one of {own}")
         })
     }
 }

@@ -101,7 +101,12 @@ impl AtEnd {
         if let Some(path) = &arguments.heat_map {
             let percent: Vec<f64> = match &self.shares.0 {
                 Some(shares) => shares.iter().map(|share| 100.0 * share).collect(),
-                None => vec![0.0; network.channels()],
+                None => {
+                    let empty =
+                        "no cycle was measured: the run ended before its window, and all channels are as if unused";
+                    Failure::warn(&format!("{}: {empty}", path.display()));
+                    vec![0.0; network.channels()]
+                }
             };
             let title = format!("{title}: percent of the measured cycles in which a flit crossed each channel");
             let picture = HeatMapSvg { network, loads: &percent, title: &title, digits: 1 }.to_string();

@@ -51,8 +51,8 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, steady: bo
     writeln!(out, "{title}, seed {}, {} engine", result.seed, result.engine)?;
     let warmup = match result.warmup {
         0 => String::new(),
-        warmup if warmup >= result.cycles => ", all of them warm-up".to_owned(),
-        warmup => format!(", the first {warmup} as warm-up"),
+        warmup if warmup >= result.cycles => ", none of them measured".to_owned(),
+        warmup => format!(", measured from cycle {warmup} on"),
     };
     write_figure(out, "cycles", format!("{}{warmup}", result.cycles))?;
     write_figure(
