@@ -511,6 +511,11 @@ impl MulticastTables {
         hops
     }
 
+    /// The channels of a group.
+    pub(super) fn channels(&self, group: usize) -> impl Iterator<Item = ChannelId> + '_ {
+        self.groups[group].masks.values().flat_map(|mask| &mask.channels).copied()
+    }
+
     /// All turns at each switch between the ports of a group, whether or not a packet takes them.
     pub fn turns(&self, group: usize) -> Vec<(ChannelId, ChannelId)> {
         let mut turns = Vec::new();

@@ -339,6 +339,10 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
         if let Some(levels) = &levels {
             fs::write(simulated.path().join("levels"), levels).unwrap();
             mend.repair(Some("levels"), None, &mut found);
+            // Levels that are lanes need more of these.
+            if engine == "torus-2QoS" {
+                mend.repair(Some("levels"), Some(8), &mut found);
+            }
         }
     }
     (kind.family, engine, found)
@@ -418,15 +422,16 @@ impl Mend<'_, '_> {
             "given-up" => found.0.push("lanes for unicasts: given up"),
             _ => {}
         }
-        // Tables of lanes by ports are those of an engine, and OpenSM takes no others; and without a matrix there is nothing to load.
-        if changed == "nothing" || !has("lid-matrix") || (levels.is_some() && kind.engine == "torus-2QoS") {
+        if changed == "nothing" {
             return;
+        }
+        if repair["levels_are_lanes"] == true {
+            found.0.push("lanes by ports given up");
         }
         let mended = |name: &str| simulated.read(&format!("mended/{name}"));
         let members = mended("groups");
-        // Groups get their addresses in the order in which they are created.
         if !members.lines().zip(0xc001..).all(|(line, mlid)| line.starts_with(&format!("{mlid:#06x}"))) {
-            return;
+            found.0.push("groups with gaps between addresses");
         }
         let other = Simulated::start(programs, fabric);
         for (name, from) in [("guid2lid", "guid2lid"), ("tables", "mended/lfts"), ("hops", "mended/lid-matrix")] {
@@ -440,6 +445,10 @@ impl Mend<'_, '_> {
         if has("qos-policy.conf") {
             fs::write(other.path().join("policy"), mended("qos-policy.conf")).unwrap();
             options.extend(["-Y", "policy"]);
+        }
+        if has("opensm.conf") {
+            let text = other.read("opensm.conf") + &mended("opensm.conf");
+            fs::write(other.path().join("opensm.conf"), text).unwrap();
         }
         if level > 0 {
             // The groups of a partition have its level.
@@ -462,6 +471,13 @@ impl Mend<'_, '_> {
                 let levels = [&given, &own].map(|lanes| lanes.level(node, address).unwrap_or(0));
                 assert_eq!(levels[0], levels[1], "{what}: {node} to {address}");
             }
+            // What is loaded, as an operator would check it.
+            let maps = other.read("opensm-sl2vl.dump");
+            let own = given.with_maps("opensm-sl2vl.dump", &maps).unwrap();
+            assert!(own.are_levels(own.count()), "{what}: {maps}");
+            let built = parse_multicast_tables(fabric, "opensm.mcfdbs", &other.read("opensm.mcfdbs")).unwrap();
+            let loaded = Case { tables: &tables, groups: &built, lanes: Some(&own) };
+            assert!(!loaded.can_deadlock(GroupBranching::Packets), "{what}");
             // ibdmchk has groups on level 0: theirs and that one change places.
             let swapped = |line: &str| {
                 let (path, own) = line.rsplit_once(' ').unwrap();
@@ -537,6 +553,8 @@ fn table(by: &str, counts: &BTreeMap<String, Counts>) -> String {
         "proofs checked",
         "repairs loaded",
         "repairs with levels loaded",
+        "lanes by ports given up",
+        "groups with gaps between addresses",
     ];
     let mut text = format!("| {by} | {} |\n|---|{}\n", columns.join(" | "), "--:|".repeat(columns.len()));
     for (name, counts) in counts {
