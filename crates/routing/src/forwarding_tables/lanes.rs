@@ -118,10 +118,10 @@ impl VirtualLanes {
         self
     }
 
-    /// The lanes of levels on links between switches as a line of `OpenSM`'s configuration; `None` if they depend on ports.
+    /// The lanes of levels on links between switches as lines of `OpenSM`'s configuration; `None` if they depend on ports.
     pub fn options(&self) -> Option<String> {
         let lanes = self.common_map()?.map(|lane| lane.to_string());
-        Some(format!("qos_swe_sl2vl {}\n", lanes.join(",")))
+        Some(format!("qos TRUE\nqos_swe_sl2vl {}\n", lanes.join(",")))
     }
 
     /// The service levels that are put on the lanes below a number by all switches; of those that are always on the same lanes, the first.

@@ -1131,7 +1131,7 @@ mod tests {
             }
             assert_eq!((repaired.changed, repaired.levels_are_lanes), (Changed::UnicastLanes, true));
             assert_eq!((repaired.moved, lanes.common_map()), (0, VirtualLanes::new(&ring).unwrap().common_map()));
-            assert_eq!(lanes.options().unwrap(), "qos_swe_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n");
+            assert_eq!(lanes.options().unwrap(), "qos TRUE\nqos_swe_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n");
             assert!(repaired.matrix.is_some());
             check(&repaired);
         }

@@ -586,6 +586,25 @@ fn trees_are_built_and_tables_repaired() {
     );
     assert_eq!(file("numbering.csv").lines().count(), 13);
 
+    // OpenSM loads no lanes that depend on ports with routes from a file: here those of level 7, by which nothing is sent, from one port.
+    let mut maps = String::new();
+    for (switch, arriving, leaving) in (0..6).flat_map(|s| (0..=8).flat_map(move |a| (0..=8).map(move |b| (s, a, b)))) {
+        let last = if (switch, arriving) == (1, 3) { "0x66" } else { "0x67" };
+        writeln!(maps, "{:#018x} {arriving} {leaving} 0x01 0x23 0x45 {last} 0x89 0xab 0xcd 0xef", 0x20_0000 + switch)
+            .unwrap();
+    }
+    std::fs::write(folder.path().join("maps"), maps).unwrap();
+    let by_port = [&words[..], &beside[..], &["--sl2vl", "maps"]].concat();
+    let said = folder.run(&by_port).success();
+    let expected = "no path has another service level, but each level is a lane now; groups have level 0; switches lose their tables of lanes";
+    assert!(said.contains(expected), "{said}");
+    let repair = folder.run(&[&by_port[..], &["--format", "json"]].concat()).json()["repair"].clone();
+    assert_eq!((&repair["changed"], &repair["levels_are_lanes"]), (&json!("unicast-lanes"), &json!(true)));
+    assert_eq!((&repair["deadlock_free"], &repair["moved_pairs"]), (&json!(true), &json!(0)));
+    assert!(!file("lfts").is_empty() && !file("lid-matrix").is_empty());
+    // Though all packets have level 0, which no switch must put on the lane that it had.
+    assert_eq!(file("opensm.conf"), "qos TRUE\nqos_swe_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n");
+
     // A lane of their own is only for groups that cannot have other trees.
     assert_eq!(analysed(&[&beside[..], &["--lanes", "4"]].concat())["repair"]["changed"], "trees");
     // Unicasts that loop by themselves.
@@ -640,6 +659,8 @@ fn trees_are_built_and_tables_repaired() {
         refused(&["--multicast-trees", "steiner", "--groups", "groups"]).contains("expected 'opensm' or 'permitted'")
     );
     assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
+    assert!(refused(&["--repair", "-"]).contains("expected a folder"));
+    assert!(!folder.path().join("-").exists());
     assert!(refused(&["--repair", "r", "--lanes", "mc"]).starts_with("error: mc:3: "));
     assert!(
         refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")

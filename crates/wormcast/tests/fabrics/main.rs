@@ -440,9 +440,6 @@ impl Mend<'_, '_> {
         }
         let mut options = vec!["-U", "tables", "-M", "hops"];
         let level = repair["lane_of_groups"].as_u64().unwrap();
-        if has("lanes") {
-            options.push("-Q");
-        }
         if has("qos-policy.conf") {
             fs::write(other.path().join("policy"), mended("qos-policy.conf")).unwrap();
             options.extend(["-Y", "policy"]);
@@ -460,10 +457,23 @@ impl Mend<'_, '_> {
         let opensm = other.serve("file", &options);
         rejoin(&other, &members, level as u8);
         expect_trees(&other, &mended("opensm.mcfdbs"), &what);
+        let tables = parse_lfts(fabric, "lfts", &mended("lfts")).unwrap();
+        let mut given = VirtualLanes::new(fabric).unwrap();
+        if has("lanes") {
+            given = given.with_levels(&tables, "lanes", &mended("lanes")).unwrap();
+        }
+        if has("opensm.conf") {
+            // What is loaded, as an operator would check it.
+            let maps = other.read("opensm-sl2vl.dump");
+            let own = given.clone().with_maps("opensm-sl2vl.dump", &maps).unwrap();
+            assert!(own.are_levels(own.count()), "{what}: {maps}");
+            let built = parse_multicast_tables(fabric, "opensm.mcfdbs", &other.read("opensm.mcfdbs")).unwrap();
+            let loaded = Case { tables: &tables, groups: &built, lanes: Some(&own) };
+            assert!(!loaded.can_deadlock(GroupBranching::Packets), "{what}");
+            found.0.push("repairs with lanes loaded");
+        }
         let mut options = vec!["-M"];
         if has("lanes") {
-            let tables = parse_lfts(fabric, "lfts", &mended("lfts")).unwrap();
-            let given = VirtualLanes::new(fabric).unwrap().with_levels(&tables, "lanes", &mended("lanes")).unwrap();
             let said = levels_text(fabric, &tables, &other);
             let own = VirtualLanes::new(fabric).unwrap().with_levels(&tables, "said", &said).unwrap();
             for (node, address) in
@@ -472,13 +482,6 @@ impl Mend<'_, '_> {
                 let levels = [&given, &own].map(|lanes| lanes.level(node, address).unwrap_or(0));
                 assert_eq!(levels[0], levels[1], "{what}: {node} to {address}");
             }
-            // What is loaded, as an operator would check it.
-            let maps = other.read("opensm-sl2vl.dump");
-            let own = given.with_maps("opensm-sl2vl.dump", &maps).unwrap();
-            assert!(own.are_levels(own.count()), "{what}: {maps}");
-            let built = parse_multicast_tables(fabric, "opensm.mcfdbs", &other.read("opensm.mcfdbs")).unwrap();
-            let loaded = Case { tables: &tables, groups: &built, lanes: Some(&own) };
-            assert!(!loaded.can_deadlock(GroupBranching::Packets), "{what}");
             // ibdmchk has groups on level 0: theirs and that one change places.
             let swapped = |line: &str| {
                 let (path, own) = line.rsplit_once(' ').unwrap();
@@ -553,6 +556,7 @@ fn table(by: &str, counts: &BTreeMap<String, Counts>) -> String {
         "repair on lanes: routes",
         "proofs checked",
         "repairs loaded",
+        "repairs with lanes loaded",
         "repairs with levels loaded",
         "lanes by ports given up",
         "groups with gaps between addresses",

@@ -268,6 +268,11 @@ pub(super) fn analyse(
     (name, tables): (&str, &ForwardingTables),
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
+    if arguments.repair.as_ref().is_some_and(|folder| folder.as_os_str() == "-") {
+        return Err(Failure::BadInput(
+            "`--repair -`: a repair is several files, so none goes to standard output; expected a folder, such as `mended`".to_owned(),
+        ));
+    }
     let multicasts = arguments.read_multicasts(network, tables)?;
     let lanes = arguments.read_lanes(network, tables)?;
     let branching = arguments.branching.unwrap_or(GroupBranching::Packets);
@@ -282,11 +287,6 @@ pub(super) fn analyse(
         printed.exported_multicast = Some(ExportedTrees { file: file.clone(), groups });
     }
     if let Some(folder) = &arguments.repair {
-        if folder.as_os_str() == "-" {
-            return Err(Failure::BadInput(
-                "`--repair -`: a repair is several files; expected a folder, such as `mended`".to_owned(),
-            ));
-        }
         if branching == GroupBranching::Lockstep {
             return Err(Failure::BadInput(
                 "`--repair` is for switches that store packets whole: leave `--branching lockstep` out".to_owned(),
@@ -345,8 +345,8 @@ fn write_repair(
     if !policy.is_empty() {
         files.push(("qos-policy.conf", policy));
     }
-    // Lanes that depend on ports stay only where there is nothing to load.
-    if let Some(options) = laned.as_ref().and_then(VirtualLanes::options) {
+    // Otherwise switches keep the lanes that they have, even where no packet has another level. Those by ports stay only where there is nothing to load.
+    if let Some(options) = laned.as_ref().or(repair.lanes.as_ref()).and_then(VirtualLanes::options) {
         files.push(("opensm.conf", options));
     }
     files.push(("numbering.csv", numbering(network, repair)));
@@ -415,12 +415,12 @@ impl Repaired {
             "lanes" => format!("groups have service level {}", self.lane_of_groups),
             "unicast-lanes" if self.moved_pairs == 0 => {
                 format!(
-                    "no path has another service level, but each level is a lane; groups have {}",
+                    "no path has another service level, but each level is a lane now; groups have level {}",
                     self.lane_of_groups
                 )
             }
             "unicast-lanes" => format!(
-                "{} pairs of a node and an address have another service level, of {} lanes; groups have {}",
+                "{} pairs of a node and an address have another service level, of {} lanes; groups have level {}",
                 self.moved_pairs, self.lanes, self.lane_of_groups
             ),
             _ => {
