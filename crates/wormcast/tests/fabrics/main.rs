@@ -444,15 +444,27 @@ impl Mend<'_, '_> {
             fs::write(other.path().join("policy"), mended("qos-policy.conf")).unwrap();
             options.extend(["-Y", "policy"]);
         }
-        if has("opensm.conf") {
-            let text = other.read("opensm.conf") + &mended("opensm.conf");
-            fs::write(other.path().join("opensm.conf"), text).unwrap();
-        }
         if level > 0 {
             // The groups of a partition have its level.
             let partition = format!("Default=0x7fff, ipoib, sl={level} : ALL=full ;\n");
             fs::write(other.path().join("partitions"), partition).unwrap();
             options.extend(["-P", "partitions"]);
+        }
+        if repair["levels_are_lanes"] == true {
+            // Switches have the lanes of the engine, as they do in a fabric that is repaired.
+            for (name, text) in &kind.files {
+                fs::write(other.path().join(name), text).unwrap();
+            }
+            let before: Vec<&str> = kind.options.iter().map(String::as_str).collect();
+            other.route(kind.engine, &before);
+            let maps = other.read("opensm-sl2vl.dump");
+            let by_port = VirtualLanes::new(fabric).unwrap().with_maps("opensm-sl2vl.dump", &maps).unwrap();
+            assert_eq!(by_port.common_map(), None, "{what}");
+            fs::remove_file(other.path().join("opensm-sl2vl.dump")).unwrap();
+        }
+        if has("opensm.conf") {
+            let text = other.read("opensm.conf") + &mended("opensm.conf");
+            fs::write(other.path().join("opensm.conf"), text).unwrap();
         }
         let opensm = other.serve("file", &options);
         rejoin(&other, &members, level as u8);
