@@ -347,7 +347,8 @@ pub(crate) fn random_trees(fabric: &Network, random: &mut Random, prunes: impl F
             }
         }
         for (masks, ports) in masks.iter_mut().zip(tree).filter(|(_, ports)| !ports.is_empty()) {
-            masks.push((0xc001 + group as u16, ports));
+            // With gaps: no address is that of the group before.
+            masks.push((0xc001 + 2 * group as u16, ports));
         }
     }
     let mut text = String::new();
