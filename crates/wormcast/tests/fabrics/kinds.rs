@@ -147,14 +147,14 @@ fn torus_config(family: &str, fabric: &Network, dimensions: &[u32]) -> String {
     let mut text = family.to_owned();
     (0..3).for_each(|dimension| write!(text, " {}", dimensions.get(dimension).unwrap_or(&1)).unwrap());
     text.push('\n');
-    // Numbers run along the last dimension first.
-    let mut stride = fabric.routers() as u32;
+    // Numbers run along the first dimension first.
     let guid = |router| fabric.router_guid(RouterId::new(router)).unwrap();
     let strides: Vec<u32> = dimensions
         .iter()
-        .map(|length| {
-            stride /= length;
-            stride
+        .scan(1, |stride, length| {
+            let own = *stride;
+            *stride *= length;
+            Some(own)
         })
         .collect();
     // In a torus from a switch with neighbours on both sides; in a mesh from a corner, where the dimensions end.
