@@ -21,6 +21,8 @@ const LEVELS: usize = 16;
 const DROPPED: u8 = 15;
 /// In a table of levels: nothing is said.
 const UNSAID: u8 = u8::MAX;
+/// Each level on a lane of its own.
+const OWN: Map = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 /// The first address of groups.
 const FIRST_GROUP: u32 = 0xc000;
 
@@ -81,10 +83,45 @@ impl VirtualLanes {
         self.maps.iter().any(Option::is_some)
     }
 
-    /// Whether all switches put each of so many levels on a lane of its own number.
+    /// Whether all switches put each of so many levels on a lane of its own number, on links to other switches.
     pub fn are_levels(&self, count: u32) -> bool {
-        let mut maps = self.maps.iter().flatten().flat_map(HashMap::values);
-        maps.all(|map| (0..).zip(map).take(count as usize).all(|(level, &lane)| lane == level))
+        self.link_maps().all(|map| map[..count as usize] == OWN[..count as usize])
+    }
+
+    /// The lane of each level, if it is the same on all links between switches.
+    pub fn common_map(&self) -> Option<[u8; 16]> {
+        let mut maps = self.link_maps();
+        let common = maps.next().unwrap_or(OWN);
+        maps.all(|map| map == common).then_some(common)
+    }
+
+    /// The maps on links from switches to others, of all ports by which packets come in.
+    fn link_maps(&self) -> impl Iterator<Item = Map> + '_ {
+        let links = self.fabric.router_ids().flat_map(|router| self.fabric.outputs(router));
+        links.flat_map(|channel| {
+            let router = self.fabric.from(channel);
+            let leaving = self.fabric.port_of(channel);
+            let maps = self.maps[router.index()].as_ref();
+            let is_taken =
+                move |&(arriving, out): &(u8, u8)| Some(u32::from(out)) == leaving && arriving != out && arriving != 0;
+            let own = maps.is_none().then_some(OWN);
+            let said = maps.into_iter().flatten().filter(move |(ports, _)| is_taken(ports)).map(|(_, &map)| map);
+            own.into_iter().chain(said)
+        })
+    }
+
+    /// The same levels, each on a lane of its own.
+    #[must_use]
+    pub(super) fn without_maps(mut self) -> Self {
+        self.maps.fill(None);
+        self.count_lanes();
+        self
+    }
+
+    /// The lanes of levels on links between switches as lines of `OpenSM`'s configuration; `None` if they depend on ports.
+    pub fn options(&self) -> Option<String> {
+        let lanes = self.common_map()?.map(|lane| lane.to_string());
+        Some(format!("qos TRUE\nqos_swe_sl2vl {}\n", lanes.join(",")))
     }
 
     /// The service levels that are put on the lanes below a number by all switches; of those that are always on the same lanes, the first.

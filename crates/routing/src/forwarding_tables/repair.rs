@@ -1,6 +1,6 @@
 //! Tables of a fabric changed as little as can be, so that the packets of hosts and of groups cannot deadlock together.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
 
 use fixedbitset::FixedBitSet;
@@ -75,12 +75,15 @@ pub struct Repair {
     pub changed_entries: usize,
     /// The multicast tables.
     pub multicasts: MulticastTables,
-    /// The matrix by which `OpenSM` builds these trees, if they were changed.
+    /// The matrix by which `OpenSM` builds these trees, if anything was changed: with routes from a file it builds all trees anew.
     pub matrix: Option<HopMatrix>,
     /// The service level of the groups, which is their lane where switches have no tables that say otherwise; the highest, if they have several.
     pub lane_of_groups: u32,
     /// The service levels and lanes of all packets, if they had any before or unicasts got some; else only groups may have another than level 0.
     pub lanes: Option<VirtualLanes>,
+    /// Whether the tables of lanes that switches had, which depended on ports, give way to one by which each level is a lane: with routes from a file,
+    /// `OpenSM` sets up no others.
+    pub levels_are_lanes: bool,
     /// How the search for lanes for the unicasts as they are routed ended.
     pub spread: TreeSearch,
     /// How many pairs of a node and an address have another service level than before.
@@ -157,6 +160,10 @@ const LINKS: usize = 256;
 /// `given` are the service levels and lanes that packets have; without, all are on one. If they have more lanes than there may be, only the last two steps are
 /// tried. Without given lanes, or on one, steps 3 and 4 need two lanes.
 ///
+/// `OpenSM` loads routes from a file only together with one table of lanes for all links. If the given tables depend on ports, they stay only if nothing has to
+/// be changed. Otherwise each level is taken for a lane of its own, and the search starts from there: [`Changed::UnicastLanes`] then, even if no path
+/// changes its level. Trees stay as they are only where some matrix makes `OpenSM` build them again, or parts of them.
+///
 /// Packets are stored whole in switches and each copy goes on by itself; `ibdmchk -M`, which takes turns for possible that no packet takes, finds no loop
 /// on a single lane either.
 ///
@@ -168,33 +175,46 @@ pub fn repair(
     given: Option<&VirtualLanes>,
     lanes: u32,
 ) -> Result<Repair, NoRepair> {
-    let network = tables.network();
     let undelivered = analyse_tables(tables).undelivered_pairs;
     if undelivered > 0 {
         return Err(NoRepair::Undelivered(undelivered));
     }
-    let terminals = Terminals::new(network, multicasts)?;
-    let kept = |changed, search| Repair {
-        changed,
-        search,
-        tables: tables.clone(),
-        changed_entries: 0,
-        multicasts: multicasts.clone(),
-        matrix: None,
-        lane_of_groups: 0,
-        lanes: None,
-        spread: TreeSearch::NotNeeded,
-        moved: 0,
-        root: None,
+    let Some(by_port) = given.filter(|given| given.common_map().is_none()) else {
+        return changes(tables, multicasts, given, lanes, false);
     };
+    if by_port.count() <= lanes && stays_safe(tables, multicasts, by_port) {
+        let lanes = Some(by_port.clone().with_lanes(lanes));
+        return Ok(Repair {
+            lane_of_groups: highest(by_port, multicasts),
+            lanes,
+            ..Repair::nothing(tables, multicasts)
+        });
+    }
+    let levels = by_port.clone().without_maps();
+    let repair = changes(tables, multicasts, Some(&levels), lanes, true)?;
+    let changed = if repair.changed == Changed::Unicasts { Changed::Unicasts } else { Changed::UnicastLanes };
+    Ok(Repair { changed, levels_are_lanes: true, ..repair })
+}
+
+/// What a [`repair`] changes within lanes that do not depend on ports; if it has to be loaded in any case, trees are by a matrix, even if they stay.
+fn changes(
+    tables: &ForwardingTables,
+    multicasts: &MulticastTables,
+    given: Option<&VirtualLanes>,
+    lanes: u32,
+    is_loaded: bool,
+) -> Result<Repair, NoRepair> {
+    let network = tables.network();
+    let terminals = Terminals::new(network, multicasts)?;
+    let kept = |changed, search| Repair { changed, search, ..Repair::nothing(tables, multicasts) };
     let own_turns: Vec<_> = (0..multicasts.groups().len()).flat_map(|group| multicasts.turns(group)).collect();
-    let reaches_all = multicasts.reports(None).iter().all(|group| group.connected && group.circle.is_none());
+    let reaches_all = reaches_all(multicasts, None);
     let mut search = TreeSearch::NotNeeded;
     let given_lanes = given.filter(|given| given.count() <= lanes);
     if let Some(given) = given_lanes {
         let on_lanes =
             OnLanes { tables, multicasts, terminals: &terminals, given: given.clone().with_lanes(lanes), lanes };
-        let (found, ended) = on_lanes.without_unicasts(reaches_all)?;
+        let (found, ended) = on_lanes.without_unicasts(reaches_all, is_loaded)?;
         search = ended;
         if let Some((changed, multicasts, matrix, all)) = found {
             let lane_of_groups = highest(&all, &multicasts);
@@ -218,8 +238,11 @@ pub fn repair(
             let alone = UnicastWaits::none(network);
             let trees_are_safe = alone.numbering().is_some_and(|numbering| !alone.closes_with(&numbering, &own_turns));
             let repair = Repair { lane_of_groups: 1, ..kept(Changed::Lanes, search) };
-            if reaches_all && trees_are_safe {
-                return Ok(repair);
+            if reaches_all
+                && trees_are_safe
+                && let Some((multicasts, matrix)) = rebuilt(tables, multicasts)?
+            {
+                return Ok(Repair { multicasts, matrix, ..repair });
             }
             let matrix = HopMatrix::of_trees(network, &shortest_tree(network, RouterId::new(0)))?;
             let multicasts = multicasts.clone().with_trees(&matrix);
@@ -255,6 +278,46 @@ pub fn repair(
     Ok(Repair { tables, changed_entries, multicasts, matrix, spread, root, ..kept(Changed::Unicasts, search) })
 }
 
+/// Whether packets of groups arrive at all members, and run in no circle.
+fn reaches_all(multicasts: &MulticastTables, lanes: Option<&VirtualLanes>) -> bool {
+    multicasts.reports(lanes).iter().all(|group| group.connected && group.circle.is_none())
+}
+
+/// Whether packets arrive and cannot deadlock on these lanes.
+fn stays_safe(tables: &ForwardingTables, multicasts: &MulticastTables, lanes: &VirtualLanes) -> bool {
+    let unicasts = UnicastWaits::in_lanes(tables, lanes);
+    let hops = (0..multicasts.groups().len()).flat_map(|group| multicasts.hops(group, Some(lanes)));
+    let arrive = reaches_all(multicasts, None) && reaches_all(multicasts, Some(lanes));
+    arrive && unicasts.dropped == 0 && unicasts.with(hops).numbering().is_some()
+}
+
+/// The trees that there are, or parts of them, as `OpenSM` builds them by a matrix, and the matrix; `None` if none is found that makes it do so.
+fn rebuilt(tables: &ForwardingTables, multicasts: &MulticastTables) -> Result<Option<Trees>, TablesError> {
+    let network = tables.network();
+    let groups = 0..multicasts.groups().len();
+    if groups.is_empty() {
+        return Ok(Some((multicasts.clone(), None)));
+    }
+    let mut links = FixedBitSet::with_capacity(network.channels());
+    for channel in groups.clone().flat_map(|group| multicasts.channels(group)) {
+        set_link(network, &mut links, channel, true);
+    }
+    let matrices: [&dyn Fn() -> Result<HopMatrix, TablesError>; 3] =
+        [&|| HopMatrix::of_tables(tables), &|| HopMatrix::of_shortest_paths(network), &|| {
+            HopMatrix::of_trees(network, &links)
+        }];
+    let own: Vec<HashSet<ChannelId>> = groups.clone().map(|group| multicasts.channels(group).collect()).collect();
+    for matrix in matrices {
+        let matrix = matrix()?;
+        let built = multicasts.clone().with_trees(&matrix);
+        let is_part = |group: usize| built.channels(group).all(|channel| own[group].contains(&channel));
+        if groups.clone().all(is_part) && built.reports(None).iter().all(|group| group.connected) {
+            return Ok(Some((built, Some(matrix))));
+        }
+    }
+    Ok(None)
+}
+
 /// The highest service level of groups.
 fn highest(lanes: &VirtualLanes, multicasts: &MulticastTables) -> u32 {
     lanes.levels_of_groups(multicasts.groups()).last().copied().map_or(0, u32::from)
@@ -270,6 +333,8 @@ fn with_addresses(tables: &ForwardingTables) -> Result<ForwardingTables, TablesE
     Ok(with)
 }
 
+/// Trees and the matrix by which `OpenSM` builds them.
+type Trees = (MulticastTables, Option<HopMatrix>);
 /// Trees by their matrix and the lanes of all packets: what changes if unicasts keep theirs.
 type Kept = (Changed, MulticastTables, Option<HopMatrix>, VirtualLanes);
 /// The same if unicasts get others, and of how many pairs they do.
@@ -287,13 +352,13 @@ struct OnLanes<'a> {
 }
 
 impl OnLanes<'_> {
-    fn trees(&self, tree: &FixedBitSet) -> Result<(MulticastTables, Option<HopMatrix>), NoRepair> {
+    fn trees(&self, tree: &FixedBitSet) -> Result<Trees, NoRepair> {
         let matrix = HopMatrix::of_trees(self.tables.network(), tree)?;
         Ok((self.multicasts.clone().with_trees(&matrix), Some(matrix)))
     }
 
     /// Nothing, other trees, or other lanes of groups.
-    fn without_unicasts(&self, reaches_all: bool) -> Result<(Option<Kept>, TreeSearch), NoRepair> {
+    fn without_unicasts(&self, reaches_all: bool, is_loaded: bool) -> Result<(Option<Kept>, TreeSearch), NoRepair> {
         let network = self.tables.network();
         let groups = self.multicasts.groups();
         let unicasts = UnicastWaits::in_lanes(self.tables, &self.given);
@@ -304,8 +369,12 @@ impl OnLanes<'_> {
             arrive && !unicasts.closes_with(&numbering, &hops.collect::<Vec<_>>())
         };
         if is_safe(&self.given) {
-            let nothing = (Changed::Nothing, self.multicasts.clone(), None, self.given.clone());
-            return Ok((Some(nothing), TreeSearch::NotNeeded));
+            let trees =
+                if is_loaded { rebuilt(self.tables, self.multicasts)? } else { Some((self.multicasts.clone(), None)) };
+            if let Some((multicasts, matrix)) = trees {
+                let nothing = (Changed::Nothing, multicasts, matrix, self.given.clone());
+                return Ok((Some(nothing), TreeSearch::NotNeeded));
+            }
         }
         let present = self.given.levels_of_groups(groups);
         let search = |levels: &[u8]| {
@@ -322,8 +391,10 @@ impl OnLanes<'_> {
             self.given.levels_on(self.lanes).into_iter().filter(|&level| present != [level]).collect();
         for &level in &levels {
             let lanes = self.given.clone().with_groups_on(groups, level);
-            if is_safe(&lanes) {
-                return Ok((Some((Changed::Lanes, self.multicasts.clone(), None, lanes)), ended));
+            if is_safe(&lanes)
+                && let Some((multicasts, matrix)) = rebuilt(self.tables, self.multicasts)?
+            {
+                return Ok((Some((Changed::Lanes, multicasts, matrix, lanes)), ended));
             }
         }
         for &level in &levels {
@@ -342,34 +413,38 @@ impl OnLanes<'_> {
         let groups = self.multicasts.groups();
         let level = self.given.levels_of_groups(groups).last().copied().unwrap_or(0);
         let level = if u32::from(level) < self.lanes { level } else { 0 };
-        let own: Vec<_> = (0..groups.len()).flat_map(|group| self.multicasts.turns(group)).collect();
+        let rebuilt = if reaches_all { rebuilt(self.tables, self.multicasts)? } else { None };
+        let own_turns = |(trees, _): &Trees| (0..groups.len()).flat_map(|group| trees.turns(group)).collect();
+        let own: Vec<_> = rebuilt.as_ref().map_or_else(Vec::new, own_turns);
         let alone = UnicastWaits::none(network);
         let own_are_safe = alone.numbering().is_some_and(|numbering| !alone.closes_with(&numbering, &own));
         let shortest = shortest_tree(network, RouterId::new(0));
         let turns = turns_of(network, &shortest);
         let spread = |lanes, fixed| layers::spread(self.tables, &self.given, lanes, fixed);
-        let keeps = reaches_all && own_are_safe;
-        let found = |lanes: VirtualLanes, level, moved, keeps: bool| {
-            let (multicasts, matrix) = if keeps { (self.multicasts.clone(), None) } else { self.trees(&shortest)? };
+        let rebuilt = rebuilt.filter(|_| own_are_safe);
+        let found = |lanes: VirtualLanes, level, moved, kept: Option<Trees>| {
+            let (multicasts, matrix) = kept.map_or_else(|| self.trees(&shortest), Ok)?;
             let lanes = lanes.with_groups_on(groups, level);
             Ok((Some((multicasts, matrix, lanes, moved)), TreeSearch::Found))
         };
-        if keeps && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &own[..]))) {
-            return found(lanes, level, moved, true);
+        if rebuilt.is_some()
+            && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &own[..])))
+        {
+            return found(lanes, level, moved, rebuilt);
         }
         if !groups.is_empty()
             && let Spread::Found(lanes, moved) = spread(self.lanes, Some((u32::from(level), &turns[..])))
         {
-            return found(lanes, level, moved, false);
+            return found(lanes, level, moved, None);
         }
         let last = (self.lanes - 1) as u8;
         if let Spread::Found(lanes, moved) = spread(self.lanes - 1, None) {
-            return found(lanes, last, moved, keeps);
+            return found(lanes, last, moved, rebuilt);
         }
         // Without groups there is none, so with them there is none.
         match spread(self.lanes, None) {
             Spread::Proven => Ok((None, TreeSearch::Proven)),
-            Spread::Found(lanes, moved) if groups.is_empty() => found(lanes, 0, moved, true),
+            Spread::Found(lanes, moved) if groups.is_empty() => found(lanes, 0, moved, rebuilt),
             Spread::Found(..) | Spread::GivenUp => Ok((None, TreeSearch::GivenUp)),
         }
     }
@@ -389,6 +464,23 @@ pub fn permitted_trees(tables: &ForwardingTables, multicasts: &MulticastTables) 
 }
 
 impl Repair {
+    fn nothing(tables: &ForwardingTables, multicasts: &MulticastTables) -> Self {
+        Self {
+            changed: Changed::Nothing,
+            search: TreeSearch::NotNeeded,
+            tables: tables.clone(),
+            changed_entries: 0,
+            multicasts: multicasts.clone(),
+            matrix: None,
+            lane_of_groups: 0,
+            lanes: None,
+            levels_are_lanes: false,
+            spread: TreeSearch::NotNeeded,
+            moved: 0,
+            root: None,
+        }
+    }
+
     /// The proof that there can be no deadlock: a number for each channel and lane that rises along every step of a packet, and along every turn between
     /// two ports of a group.
     pub fn numbering(&self) -> Vec<(ChannelId, u32, u32)> {
@@ -856,9 +948,11 @@ fn hold(network: &Network, turns: &TurnSet, target: Target, next: &[Option<Outpu
 mod tests {
     use std::sync::Arc;
 
+    use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
+
     use super::*;
     use crate::analysis::dependency::Dependencies;
-    use crate::forwarding_tables::GroupBranching;
+    use crate::forwarding_tables::{GroupBranching, NetworkMcfdbs, parse_multicast_tables};
 
     /// Tables by the next router: `next[router][destination]`, each router with a node of its own.
     fn tables(network: &Arc<Network>, next: &[Vec<u32>]) -> ForwardingTables {
@@ -960,23 +1054,96 @@ mod tests {
         let on_two = repair(&tables, &groups, None, 2).unwrap();
         assert_eq!((on_two.changed, on_two.lane_of_groups, on_two.changed_entries), (Changed::Lanes, 1, 0));
         assert_eq!(on_two.levels(), "", "nodes have no identifiers here");
+        // The trees stay, and OpenSM, which builds them anew beside routes from a file, is told how.
+        let again = groups.clone().with_trees(on_two.matrix.as_ref().unwrap());
+        let channels = |groups: &MulticastTables| groups.channels(0).collect::<HashSet<_>>();
+        assert_eq!([&on_two.multicasts, &again].map(channels), [channels(&groups), channels(&groups)]);
         check(&on_two);
         assert_eq!(permitted_trees(&tables, &groups).unwrap_err(), NoRepair::NoTrees(TreeSearch::Proven));
     }
 
-    #[test]
-    fn trees_are_changed_before_anything_else() {
-        // A ring of six routed up*/down* from the first router: nothing goes down before it goes up.
-        let ring = "ring:6".parse::<wormcast_network::TopologySpec>().unwrap().build().unwrap();
+    /// A ring of six routed up*/down* from the first router, where nothing goes down before it goes up, as a fabric.
+    fn up_down_ring() -> (Arc<Network>, ForwardingTables) {
+        let ring = "ring:6".parse::<TopologySpec>().unwrap().build().unwrap();
+        let ring = FileFormat::Fabric.parse("ring", &NetworkIbsim(&ring).to_string()).unwrap();
         let options = RoutingOptions { root: Some(Root::Router(RouterId::new(0))), ..RoutingOptions::default() };
         let tables = choose_tables(UP_DOWN.make(&ring, &options).unwrap().as_ref(), true).unwrap().tables;
+        (ring, tables)
+    }
+
+    /// The ring without the link after a router.
+    fn opened(ring: &Network, without: u32) -> FixedBitSet {
+        let mut tree = FixedBitSet::with_capacity(ring.channels());
+        for link in (0..6).filter(|&link| link != without) {
+            let channel = ring.channel_between(RouterId::new(link), RouterId::new((link + 1) % 6)).unwrap();
+            set_link(ring, &mut tree, channel, true);
+        }
+        tree
+    }
+
+    #[test]
+    fn trees_that_no_one_matrix_makes_are_not_kept() {
+        let (ring, tables) = up_down_ring();
+        let matrix = |without| HopMatrix::of_trees(&ring, &opened(&ring, without)).unwrap();
+        let (one, other) = (everyone(&tables).with_trees(&matrix(0)), everyone(&tables).with_trees(&matrix(1)));
+        let (kept, _) = rebuilt(&tables, &one).unwrap().unwrap();
+        assert_eq!(kept.channels(0).collect::<HashSet<_>>(), one.channels(0).collect());
+        // A second group with the other tree: the two close the ring.
+        let texts = [&one, &other].map(|groups| NetworkMcfdbs::new(groups).unwrap().to_string());
+        let both = texts[0].lines().zip(texts[1].lines()).fold(String::new(), |mut text, (line, second)| {
+            writeln!(text, "{line}").unwrap();
+            if second.starts_with("0xC001") {
+                writeln!(text, "{}", second.replace("0xC001", "0xC002")).unwrap();
+            }
+            text
+        });
+        let both = parse_multicast_tables(&ring, "both", &both).unwrap();
+        assert_eq!(both.groups().len(), 2);
+        assert!(rebuilt(&tables, &both).unwrap().is_none());
+    }
+
+    #[test]
+    fn lanes_that_depend_on_ports_stay_or_give_way_to_levels() {
+        let (ring, tables) = up_down_ring();
+        // The second switch puts what comes from the first on another lane.
+        let from_first = ring.port_of(ring.channel_between(RouterId::new(1), RouterId::new(0)).unwrap()).unwrap();
+        let mut maps = String::new();
+        for router in ring.router_ids() {
+            for (arriving, leaving) in (0..=36).flat_map(|a| (0..=36).map(move |b| (a, b))) {
+                let lanes = if router.raw() == 1 && arriving == from_first { "0x11" } else { "0x01" };
+                let guid = ring.router_guid(router).unwrap();
+                writeln!(maps, "{guid:#018x} {arriving} {leaving} {lanes} 0x23 0x45 0x67 0x89 0xab 0xcd 0xef").unwrap();
+            }
+        }
+        let by_port = VirtualLanes::new(&ring).unwrap().with_maps("maps", &maps).unwrap();
+        assert_eq!((by_port.count(), by_port.common_map(), by_port.options()), (2, None, None));
+        let mut kept = 0;
+        for without in 0..6 {
+            let groups = everyone(&tables).with_trees(&HopMatrix::of_trees(&ring, &opened(&ring, without)).unwrap());
+            let repaired = repair(&tables, &groups, Some(&by_port), 2).unwrap();
+            let lanes = repaired.lanes.as_ref().unwrap();
+            assert!(stays_safe(&repaired.tables, &repaired.multicasts, lanes));
+            if stays_safe(&tables, &groups, &by_port) {
+                kept += 1;
+                assert_eq!((repaired.changed, repaired.levels_are_lanes), (Changed::Nothing, false));
+                assert!(lanes.common_map().is_none() && repaired.matrix.is_none());
+                continue;
+            }
+            assert_eq!((repaired.changed, repaired.levels_are_lanes), (Changed::UnicastLanes, true));
+            assert_eq!((repaired.moved, lanes.common_map()), (0, VirtualLanes::new(&ring).unwrap().common_map()));
+            assert_eq!(lanes.options().unwrap(), "qos TRUE\nqos_swe_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n");
+            assert!(repaired.matrix.is_some());
+            check(&repaired);
+        }
+        assert!((1..6).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn trees_are_changed_before_anything_else() {
+        let (ring, tables) = up_down_ring();
         let mut changed = Vec::new();
         for without in 0..6u32 {
-            let mut tree = FixedBitSet::with_capacity(ring.channels());
-            for link in (0..6).filter(|&link| link != without) {
-                let channel = ring.channel_between(RouterId::new(link), RouterId::new((link + 1) % 6)).unwrap();
-                set_link(&ring, &mut tree, channel, true);
-            }
+            let tree = opened(&ring, without);
             let groups = everyone(&tables).with_trees(&HopMatrix::of_trees(&ring, &tree).unwrap());
             let repaired = repair(&tables, &groups, None, 4).unwrap();
             check(&repaired);

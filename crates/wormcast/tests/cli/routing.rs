@@ -538,6 +538,32 @@ fn fabrics_are_checked_lane_by_lane() {
 }
 
 #[test]
+fn lanes_that_depend_on_ports_give_way_to_levels() {
+    let folder = Folder::with(&[("mc", &multicast_tree(0))]);
+    folder.run(&["routing", "--topology", FABRIC, "--routing", "up-down", "--export", "updn.lfts"]).success();
+    let words = ["routing", "--topology", FABRIC, "--tables", "updn.lfts", "--multicast-tables", "mc"];
+    let file = |name: &str| folder.read(&format!("repaired/{name}"));
+    // OpenSM loads no lanes that depend on ports with routes from a file: here those of level 7, by which nothing is sent, from one port.
+    let mut maps = String::new();
+    for (switch, arriving, leaving) in (0..6).flat_map(|s| (0..=8).flat_map(move |a| (0..=8).map(move |b| (s, a, b)))) {
+        let last = if (switch, arriving) == (1, 3) { "0x66" } else { "0x67" };
+        writeln!(maps, "{:#018x} {arriving} {leaving} 0x01 0x23 0x45 {last} 0x89 0xab 0xcd 0xef", 0x20_0000 + switch)
+            .unwrap();
+    }
+    std::fs::write(folder.path().join("maps"), maps).unwrap();
+    let by_port = [&words[..], &["--repair", "repaired", "--sl2vl", "maps"]].concat();
+    let said = folder.run(&by_port).success();
+    let expected = "no path has another service level, but each level is a lane now; groups have level 0; switches lose their tables of lanes";
+    assert!(said.contains(expected), "{said}");
+    let repair = folder.run(&[&by_port[..], &["--format", "json"]].concat()).json()["repair"].clone();
+    assert_eq!((&repair["changed"], &repair["levels_are_lanes"]), (&json!("unicast-lanes"), &json!(true)));
+    assert_eq!((&repair["deadlock_free"], &repair["moved_pairs"]), (&json!(true), &json!(0)));
+    assert!(!file("lfts").is_empty() && !file("lid-matrix").is_empty());
+    // Though all packets have level 0, which no switch must put on the lane that it had.
+    assert_eq!(file("opensm.conf"), "qos TRUE\nqos_swe_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n");
+}
+
+#[test]
 fn trees_are_built_and_tables_repaired() {
     let groups = "0xc001: host1;host3;host5;host7;host9;host11\n0xc002: host2;host4\n";
     let folder = Folder::with(&[("groups", groups), ("mc", &multicast_tree(0))]);
@@ -640,6 +666,8 @@ fn trees_are_built_and_tables_repaired() {
         refused(&["--multicast-trees", "steiner", "--groups", "groups"]).contains("expected 'opensm' or 'permitted'")
     );
     assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
+    assert!(refused(&["--repair", "-"]).contains("expected a folder"));
+    assert!(!folder.path().join("-").exists());
     assert!(refused(&["--repair", "r", "--lanes", "mc"]).starts_with("error: mc:3: "));
     assert!(
         refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")

@@ -40,7 +40,8 @@ impl Kind {
         let family = FAMILIES[seed as usize % FAMILIES.len()];
         let mut engines = ENGINES.to_vec();
         match family {
-            "mesh" | "torus" => engines.extend(["dor", "torus-2QoS"]),
+            // Its lanes depend on ports, as those of no other engine do, and it routes nothing else.
+            "mesh" | "torus" => engines.extend(["dor", "torus-2QoS", "torus-2QoS"]),
             "fat tree" => engines.push("ftree"),
             _ => {}
         }
@@ -146,20 +147,23 @@ fn torus_config(family: &str, fabric: &Network, dimensions: &[u32]) -> String {
     let mut text = family.to_owned();
     (0..3).for_each(|dimension| write!(text, " {}", dimensions.get(dimension).unwrap_or(&1)).unwrap());
     text.push('\n');
-    // Numbers run along the last dimension first.
-    let mut stride = fabric.routers() as u32;
+    // Numbers run along the first dimension first.
     let guid = |router| fabric.router_guid(RouterId::new(router)).unwrap();
-    // From a switch with neighbours on both sides.
-    let mut at = 0;
-    let mut strides = Vec::new();
-    for &length in dimensions {
-        stride /= length;
-        strides.push(stride);
-        at += stride;
-    }
+    let strides: Vec<u32> = dimensions
+        .iter()
+        .scan(1, |stride, length| {
+            let own = *stride;
+            *stride *= length;
+            Some(own)
+        })
+        .collect();
+    // In a torus from a switch with neighbours on both sides; in a mesh from a corner, where the dimensions end.
+    let at = if family == "torus" { strides.iter().sum() } else { 0 };
     for (&stride, name) in strides.iter().zip(["x", "y", "z"]) {
         writeln!(text, "{name}p_link {:#x} {:#x}", guid(at), guid(at + stride)).unwrap();
-        writeln!(text, "{name}m_link {:#x} {:#x}", guid(at), guid(at - stride)).unwrap();
+        if family == "torus" {
+            writeln!(text, "{name}m_link {:#x} {:#x}", guid(at), guid(at - stride)).unwrap();
+        }
     }
     text
 }

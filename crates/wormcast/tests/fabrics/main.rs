@@ -339,6 +339,10 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
         if let Some(levels) = &levels {
             fs::write(simulated.path().join("levels"), levels).unwrap();
             mend.repair(Some("levels"), None, &mut found);
+            // Levels that are lanes need more of these.
+            if engine == "torus-2QoS" {
+                mend.repair(Some("levels"), Some(8), &mut found);
+            }
         }
     }
     (kind.family, engine, found)
@@ -381,7 +385,8 @@ impl Mend<'_, '_> {
         // The proof, by another program.
         let mut check = vec!["fabric.net", "mended/lfts", "mended/opensm.mcfdbs", "mended/groups"];
         check.push(if has("lanes") { "mended/lanes" } else { "-" });
-        check.extend([if levels.is_some() { "opensm-sl2vl.dump" } else { "-" }, "mended/numbering.csv"]);
+        let keeps_maps = levels.is_some() && repair["levels_are_lanes"] == false;
+        check.extend([if keeps_maps { "opensm-sl2vl.dump" } else { "-" }, "mended/numbering.csv"]);
         let checked = |arguments: &[&str]| {
             let mut python = Command::new("python3");
             python.args(["-c", include_str!("check.py")]).args(arguments).current_dir(folder).output().unwrap()
@@ -418,15 +423,16 @@ impl Mend<'_, '_> {
             "given-up" => found.0.push("lanes for unicasts: given up"),
             _ => {}
         }
-        // Tables of lanes by ports are those of an engine, and OpenSM takes no others; and without a matrix there is nothing to load.
-        if changed == "nothing" || !has("lid-matrix") || (levels.is_some() && kind.engine == "torus-2QoS") {
+        if changed == "nothing" {
             return;
+        }
+        if repair["levels_are_lanes"] == true {
+            found.0.push("lanes by ports given up");
         }
         let mended = |name: &str| simulated.read(&format!("mended/{name}"));
         let members = mended("groups");
-        // Groups get their addresses in the order in which they are created.
         if !members.lines().zip(0xc001..).all(|(line, mlid)| line.starts_with(&format!("{mlid:#06x}"))) {
-            return;
+            found.0.push("groups with gaps between addresses");
         }
         let other = Simulated::start(programs, fabric);
         for (name, from) in [("guid2lid", "guid2lid"), ("tables", "mended/lfts"), ("hops", "mended/lid-matrix")] {
@@ -434,9 +440,6 @@ impl Mend<'_, '_> {
         }
         let mut options = vec!["-U", "tables", "-M", "hops"];
         let level = repair["lane_of_groups"].as_u64().unwrap();
-        if has("lanes") {
-            options.push("-Q");
-        }
         if has("qos-policy.conf") {
             fs::write(other.path().join("policy"), mended("qos-policy.conf")).unwrap();
             options.extend(["-Y", "policy"]);
@@ -447,13 +450,42 @@ impl Mend<'_, '_> {
             fs::write(other.path().join("partitions"), partition).unwrap();
             options.extend(["-P", "partitions"]);
         }
+        if repair["levels_are_lanes"] == true {
+            // Switches have the lanes of the engine, as they do in a fabric that is repaired.
+            for (name, text) in &kind.files {
+                fs::write(other.path().join(name), text).unwrap();
+            }
+            let before: Vec<&str> = kind.options.iter().map(String::as_str).collect();
+            other.route(kind.engine, &before);
+            let maps = other.read("opensm-sl2vl.dump");
+            let by_port = VirtualLanes::new(fabric).unwrap().with_maps("opensm-sl2vl.dump", &maps).unwrap();
+            assert_eq!(by_port.common_map(), None, "{what}");
+            fs::remove_file(other.path().join("opensm-sl2vl.dump")).unwrap();
+        }
+        if has("opensm.conf") {
+            let text = other.read("opensm.conf") + &mended("opensm.conf");
+            fs::write(other.path().join("opensm.conf"), text).unwrap();
+        }
         let opensm = other.serve("file", &options);
         rejoin(&other, &members, level as u8);
         expect_trees(&other, &mended("opensm.mcfdbs"), &what);
+        let tables = parse_lfts(fabric, "lfts", &mended("lfts")).unwrap();
+        let mut given = VirtualLanes::new(fabric).unwrap();
+        if has("lanes") {
+            given = given.with_levels(&tables, "lanes", &mended("lanes")).unwrap();
+        }
+        if has("opensm.conf") {
+            // What is loaded, as an operator would check it.
+            let maps = other.read("opensm-sl2vl.dump");
+            let own = given.clone().with_maps("opensm-sl2vl.dump", &maps).unwrap();
+            assert!(own.are_levels(own.count()), "{what}: {maps}");
+            let built = parse_multicast_tables(fabric, "opensm.mcfdbs", &other.read("opensm.mcfdbs")).unwrap();
+            let loaded = Case { tables: &tables, groups: &built, lanes: Some(&own) };
+            assert!(!loaded.can_deadlock(GroupBranching::Packets), "{what}");
+            found.0.push("repairs with lanes loaded");
+        }
         let mut options = vec!["-M"];
         if has("lanes") {
-            let tables = parse_lfts(fabric, "lfts", &mended("lfts")).unwrap();
-            let given = VirtualLanes::new(fabric).unwrap().with_levels(&tables, "lanes", &mended("lanes")).unwrap();
             let said = levels_text(fabric, &tables, &other);
             let own = VirtualLanes::new(fabric).unwrap().with_levels(&tables, "said", &said).unwrap();
             for (node, address) in
@@ -536,7 +568,10 @@ fn table(by: &str, counts: &BTreeMap<String, Counts>) -> String {
         "repair on lanes: routes",
         "proofs checked",
         "repairs loaded",
+        "repairs with lanes loaded",
         "repairs with levels loaded",
+        "lanes by ports given up",
+        "groups with gaps between addresses",
     ];
     let mut text = format!("| {by} | {} |\n|---|{}\n", columns.join(" | "), "--:|".repeat(columns.len()));
     for (name, counts) in counts {
@@ -582,6 +617,8 @@ fn fabrics_of_all_kinds_are_judged_and_repaired() {
     }
     assert_eq!(total.0["fabrics"], fabrics);
     let of = |what| total.0.get(what).copied().unwrap_or(0);
+    let nothing = of("repair on one lane: nothing") + of("repair on lanes: nothing");
+    assert_eq!(of("repairs loaded") + nothing, of("proofs checked"), "all that changes anything is loaded");
     assert!(
         fabrics < 14
             || (of("loops by ibdmchk") > 0 && of("repairs loaded") > 0 && of("loops by ibdmchk") < of("verdicts"))

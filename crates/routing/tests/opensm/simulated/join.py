@@ -1,7 +1,7 @@
-"""Joins multicast groups as the host that ibsim takes this process for: `join.py LEVEL GROUP...` prints the address of each.
+"""Joins multicast groups as the host that ibsim takes this process for: `join.py LEVEL GROUP[:MLID]...` prints the address of each.
 
 Sets an MCMemberRecord in the subnet administration (InfiniBand Architecture Specification, volume 1, 15.2.5.17), for groups that begin as IPoIB's do.
-A group that is created by it has this service level.
+A group that is created by it has this service level, and the address (hexadecimal) that is asked for. OpenSM grants one that is free, and else gives out the lowest.
 """
 
 import ctypes
@@ -43,11 +43,13 @@ assert fd >= 0
 agent = umad.umad_register(fd, 3, 2, 0, None)
 assert agent >= 0
 level = int(sys.argv[1])
-for group in map(int, sys.argv[2:]):
+for argument in sys.argv[2:]:
+    group, _, asked = argument.partition(":")
+    group, asked = int(group), int(asked or "0", 16)
     # The group, and the port that joins: both in network byte order already where the library has them.
     mgid = struct.pack(">HHQI", 0xFF12, 0x401B, 0xFFFF << 48, group)
     gid = struct.pack("=QQ", port.gid_prefix, port.port_guid)
-    record = mgid + gid + struct.pack(">IHBBHBBIBBH", 0xB1B, 0, 0, 0, 0xFFFF, 0, 0, level << 28, 0x21, 0, 0)
+    record = mgid + gid + struct.pack(">IHBBHBBIBBH", 0xB1B, asked, 0, 0, 0xFFFF, 0, 0, level << 28, 0x21, 0, 0)
     # What is given: MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState.
     mask = sum(1 << bit for bit in (0, 1, 2, 6, 7, 12, 13, 16))
     # Subnet administration, Set(MCMemberRecord).

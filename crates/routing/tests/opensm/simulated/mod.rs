@@ -194,11 +194,14 @@ impl<'p> Simulated<'p> {
         }
     }
 
-    /// Lets a host join groups, whose addresses are returned. Those that it creates have this service level.
-    pub(crate) fn join(&self, host: &str, groups: &[u32], level: u8) -> Vec<u16> {
+    /// Lets a host join groups, whose addresses are returned. Those that it creates have this service level, and the address that is asked for.
+    pub(crate) fn join(&self, host: &str, groups: &[(u32, Option<u16>)], level: u8) -> Vec<u16> {
+        let argument = |&(group, asked): &(u32, Option<u16>)| {
+            asked.map_or_else(|| group.to_string(), |mlid| format!("{group}:{mlid:x}"))
+        };
         let joined = Command::new(&self.programs.python)
             .args(["-c", include_str!("join.py"), &level.to_string()])
-            .args(groups.iter().map(u32::to_string))
+            .args(groups.iter().map(argument))
             .current_dir(self.path())
             .env("LD_PRELOAD", &self.programs.library)
             .env("IBSIM_SOCKNAME", &self.socket)
@@ -344,7 +347,8 @@ pub(crate) fn random_trees(fabric: &Network, random: &mut Random, prunes: impl F
             }
         }
         for (masks, ports) in masks.iter_mut().zip(tree).filter(|(_, ports)| !ports.is_empty()) {
-            masks.push((0xc001 + group as u16, ports));
+            // With gaps: no address is that of the group before.
+            masks.push((0xc001 + 2 * group as u16, ports));
         }
     }
     let mut text = String::new();
@@ -408,7 +412,7 @@ pub(crate) fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &
     // An adapter whose ports are two nodes joins with its first.
     let hosts = fabric.node_ids().filter_map(|node| fabric.node_name(node)).filter(|name| !name.contains('['));
     for host in hosts {
-        let joins: Vec<u32> = groups.iter().copied().filter(|_| random.below(3) == 0).collect();
+        let joins: Vec<_> = groups.iter().map(|&group| (group, None)).filter(|_| random.below(3) == 0).collect();
         if joins.is_empty() {
             continue;
         }
@@ -421,16 +425,18 @@ pub(crate) fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &
     lines.join("\n")
 }
 
-/// Lets hosts join the groups of a file again, which get this service level, and their addresses in the order in which they are created.
+/// Lets hosts join the groups of a file again, which get this service level, and the addresses that they had. The last group is created first: neither the order
+/// nor gaps change what `OpenSM` builds for a group.
 pub(crate) fn rejoin(simulated: &Simulated<'_>, members: &str, level: u8) {
-    let mut joins: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    for line in members.lines() {
+    let mut joins: BTreeMap<&str, Vec<(u32, Option<u16>)>> = BTreeMap::new();
+    for line in members.lines().rev() {
         let (mlid, hosts) = line.split_once(": ").unwrap();
         let mlid = u16::from_str_radix(&mlid[2..], 16).unwrap();
         let group = u32::from(mlid - 0xc000);
-        let mut hosts = hosts.split(';');
-        assert_eq!(simulated.join(hosts.next().unwrap(), &[group], level), [mlid]);
-        hosts.for_each(|host| joins.entry(host).or_default().push(group));
+        let mut hosts = hosts.split(';').filter(|host| !host.is_empty());
+        let Some(first) = hosts.next() else { continue };
+        assert_eq!(simulated.join(first, &[(group, Some(mlid))], level), [mlid]);
+        hosts.for_each(|host| joins.entry(host).or_default().push((group, None)));
     }
     for (host, groups) in joins {
         simulated.join(host, &groups, level);

@@ -62,7 +62,7 @@ pub(super) struct FabricArguments {
     )]
     sl2vl: Option<String>,
     /// Change as little as can be found, so that there can be no deadlock, and write what `OpenSM` loads to a folder: `lfts` (`-R file -U`), `lid-matrix` (`-M`),
-    /// `qos-policy.conf` (`-Q -Y`), and with them `opensm.mcfdbs`, `groups`, `lanes`, the proof `numbering.csv`, and `repair.json`.
+    /// `qos-policy.conf` (`-Q -Y`), `opensm.conf` (a line for `-F`), and with them `opensm.mcfdbs`, `groups`, `lanes`, the proof `numbering.csv`, and `repair.json`.
     #[arg(
         long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "tables", conflicts_with = "multicasts"
     )]
@@ -70,8 +70,17 @@ pub(super) struct FabricArguments {
 }
 
 /// The files of a repair; not all are always written.
-const WRITTEN: [&str; 8] =
-    ["lfts", "lid-matrix", "opensm.mcfdbs", "groups", "lanes", "qos-policy.conf", "numbering.csv", "repair.json"];
+const WRITTEN: [&str; 9] = [
+    "lfts",
+    "lid-matrix",
+    "opensm.mcfdbs",
+    "groups",
+    "lanes",
+    "qos-policy.conf",
+    "opensm.conf",
+    "numbering.csv",
+    "repair.json",
+];
 
 /// How trees of groups are built.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -110,6 +119,8 @@ pub(super) struct Repaired {
     pub(super) deadlock_free: bool,
     pub(super) lanes: u32,
     pub(super) lane_of_groups: u32,
+    /// Whether lanes that depended on ports give way to levels that are lanes: `OpenSM` loads no others with routes from a file.
+    pub(super) levels_are_lanes: bool,
     /// Pairs of a node and an address that have another service level than before.
     pub(super) moved_pairs: u64,
     /// The root of up*/down* that unicasts are held to.
@@ -257,6 +268,11 @@ pub(super) fn analyse(
     (name, tables): (&str, &ForwardingTables),
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
+    if arguments.repair.as_ref().is_some_and(|folder| folder.as_os_str() == "-") {
+        return Err(Failure::BadInput(
+            "`--repair -`: a repair is several files, so none goes to standard output; expected a folder, such as `mended`".to_owned(),
+        ));
+    }
     let multicasts = arguments.read_multicasts(network, tables)?;
     let lanes = arguments.read_lanes(network, tables)?;
     let branching = arguments.branching.unwrap_or(GroupBranching::Packets);
@@ -329,6 +345,10 @@ fn write_repair(
     if !policy.is_empty() {
         files.push(("qos-policy.conf", policy));
     }
+    // Otherwise switches keep the lanes that they have, even where no packet has another level. Those by ports stay only where there is nothing to load.
+    if let Some(options) = laned.as_ref().or(repair.lanes.as_ref()).and_then(VirtualLanes::options) {
+        files.push(("opensm.conf", options));
+    }
     files.push(("numbering.csv", numbering(network, repair)));
     let mut repaired = Repaired {
         folder: folder.display().to_string(),
@@ -339,6 +359,7 @@ fn write_repair(
         deadlock_free,
         lanes,
         lane_of_groups: repair.lane_of_groups,
+        levels_are_lanes: repair.levels_are_lanes,
         moved_pairs: repair.moved,
         root: repair.root.map(|root: RouterId| network.router_label(root)),
         entries: repair.tables.entries(),
@@ -392,8 +413,14 @@ impl Repaired {
             "nothing" => "nothing had to be changed".to_owned(),
             "trees" => "the trees of groups".to_owned(),
             "lanes" => format!("groups have service level {}", self.lane_of_groups),
+            "unicast-lanes" if self.moved_pairs == 0 => {
+                format!(
+                    "no path has another service level, but each level is a lane now; groups have level {}",
+                    self.lane_of_groups
+                )
+            }
             "unicast-lanes" => format!(
-                "{} pairs of a node and an address have another service level, of {} lanes; groups have {}",
+                "{} pairs of a node and an address have another service level, of {} lanes; groups have level {}",
                 self.moved_pairs, self.lanes, self.lane_of_groups
             ),
             _ => {
@@ -420,6 +447,11 @@ impl Repaired {
             ),
             _ => String::new(),
         };
-        format!("{what}{why}{lanes}")
+        let tables = if self.levels_are_lanes {
+            "; switches lose their tables of lanes, which depended on ports, because OpenSM loads none of these with routes from a file"
+        } else {
+            ""
+        };
+        format!("{what}{why}{lanes}{tables}")
     }
 }
