@@ -362,7 +362,7 @@ export class Player {
         this.#loading = false;
         this.#error = error instanceof Error ? error.message : String(error);
         this.pause();
-        this.#showStatus();
+        this.#showNow();
       },
     );
   }
