@@ -105,7 +105,17 @@ pub fn parse_node_list(network: &Network, text: &str) -> Result<Vec<NodeId>, Nod
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    text.split(';').map(|node| parse_node(network, node)).collect()
+    text.split(';').map(|node| parse_node(network, node).map_err(|error| in_list(node, error))).collect()
+}
+
+/// What looks like several nodes may be a list with another separator.
+fn in_list(node: &str, error: NodeError) -> NodeError {
+    match error {
+        NodeError::Malformed { given, expected } if node.trim().contains([',', ' ']) => {
+            NodeError::Malformed { given, expected: format!("{expected}; nodes of a list are separated by `;`") }
+        }
+        error => error,
+    }
 }
 
 #[cfg(test)]
@@ -152,5 +162,11 @@ mod tests {
             message("1,2,3"),
             "`1,2,3` is not a node: expected a number from 0 to 31, or 2 coordinates such as `0,0`"
         );
+        let of_list = |text| parse_node_list(&mesh, text).unwrap_err().to_string();
+        for list in ["1,2,3,3", "1,2 3,3", "0;1,2, 3,3"] {
+            let message = of_list(list);
+            assert!(message.ends_with("such as `0,0`; nodes of a list are separated by `;`"), "{message}");
+        }
+        assert_eq!(of_list("1,2;x"), message("x"), "there is nothing to separate");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -21,6 +21,10 @@ pub(crate) enum Refusal {
     Failed(String),
     /// Too much is going on already.
     Busy(String),
+    /// More was sent than is read.
+    TooLarge(String),
+    /// There is such a thing, but it is asked for in another way: by these methods.
+    OtherMethod(String, &'static str),
 }
 
 impl Refusal {
@@ -37,6 +41,7 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
+        let allowed = if let Self::OtherMethod(_, allowed) = self { Some(allowed) } else { None };
         let (status, error) = match self {
             Self::BadInput(error) => (StatusCode::BAD_REQUEST, error),
             Self::Forbidden(error) => (StatusCode::FORBIDDEN, error),
@@ -44,9 +49,15 @@ impl IntoResponse for Refusal {
             Self::Conflict(error) => (StatusCode::CONFLICT, error),
             Self::Failed(error) => (StatusCode::UNPROCESSABLE_ENTITY, error),
             Self::Busy(error) => (StatusCode::SERVICE_UNAVAILABLE, error),
+            Self::TooLarge(error) => (StatusCode::PAYLOAD_TOO_LARGE, error),
+            Self::OtherMethod(error, _) => (StatusCode::METHOD_NOT_ALLOWED, error),
         };
         let body = serde_json::json!({ "error": error }).to_string();
-        (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
+        let mut response = (status, [(header::CONTENT_TYPE, JSON)], body).into_response();
+        if let Some(allowed) = allowed {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+        }
+        response
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::Serialize;
 use wormcast_network::input::is_standard_input;
 use wormcast_network::text::did_you_mean;
-use wormcast_network::{Network, TopologySpec};
+use wormcast_network::{FileFormat, Network, TopologySpec};
 use wormcast_simulation::REPLAY_MAGIC;
 
 use crate::answer::Refusal;
@@ -206,6 +206,9 @@ impl Kind {
             "replay" => starts(&REPLAY_MAGIC).then_some(Self::Replay),
             "graphml" | "anynet" | "edges" | "edgelist" | "topology" | "topo" => Some(Self::Network),
             "lfts" | "mcfdbs" | "fdbs" | "tables" => Some(Self::Tables),
+            "net" | "ibsim" | "topofile" | "ibnetdiscover" | "txt" | "json" | "xml" => {
+                is_network(path).then_some(Self::Network)
+            }
             _ => None,
         }
     }
@@ -217,6 +220,24 @@ fn is_experiment(path: &Path) -> bool {
         let names = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         names("topology") || names("algorithm") || names("[sweep") || names("[traffic")
     })
+}
+
+/// Whether a file, whose ending says little, has a network in it. A large one has if it begins as only networks do.
+fn is_network(path: &Path) -> bool {
+    const LOOKED_AT: usize = 1 << 16;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LOOKED_AT as u64 + 1).read_to_end(&mut bytes));
+    let whole = bytes.len() <= LOOKED_AT;
+    bytes.truncate(LOOKED_AT);
+    let text = String::from_utf8_lossy(&bytes);
+    if read.is_err() || text.contains('\0') {
+        return false;
+    }
+    if whole {
+        let name = path.to_str().unwrap_or_default();
+        return FileFormat::of(name, &text).parse(name, &text).is_ok();
+    }
+    matches!(FileFormat::of("", &text), FileFormat::Fabric | FileFormat::Anynet) || text.contains("<graphml")
 }
 
 #[cfg(test)]
@@ -252,6 +273,31 @@ mod tests {
         assert_eq!(paths, ["net.edges", "results/ring.edges"]);
         let Err(Refusal::Missing(why)) = folder.file("nets.edges") else { panic!("there is none") };
         assert!(why.ends_with("did you mean `net.edges`?"), "{why}");
+    }
+
+    #[test]
+    fn networks_are_told_by_what_is_in_them() {
+        let kept = tempfile::tempdir().expect("a temporary folder");
+        let many: String =
+            (0..5000).map(|switch| format!("Switch 8 \"s{switch}\"\n[1] \"s{}\"[2]\n", switch + 1)).collect();
+        let files = [
+            ("fabric.net", "Switch 8 \"a\"\n[1] \"b\"[1]\nSwitch 8 \"b\"\n", true),
+            ("large.net", &many, true),
+            ("ring.txt", "# a ring\n0 1\n1 2\n2 0\n", true),
+            ("notes.txt", "", false),
+            ("readme.txt", "This folder has what was measured.\n\nSee the report.\n", false),
+            ("result.json", "{\"cycles\": 12}", false),
+            (
+                "graph.json",
+                "{\"nodes\": [{\"id\": 0}, {\"id\": 1}], \"links\": [{\"source\": 0, \"target\": 1}]}",
+                true,
+            ),
+        ];
+        for (name, text, network) in files {
+            let path = kept.path().join(name);
+            fs::write(&path, text).unwrap();
+            assert_eq!(Kind::of(&path) == Some(Kind::Network), network, "{name}");
+        }
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl Guard {
                 }
                 if access == Access::Granted { Ok(access) } else { refused("expected the token in the cookie") }
             }
-            _ => refused("expected `GET` or `POST`"),
+            _ => Err(Refusal::OtherMethod(format!("`{method}` is asked; expected `GET` or `POST`"), "GET, HEAD, POST")),
         }
     }
 

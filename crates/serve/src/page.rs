@@ -1,7 +1,9 @@
 //! The page's own files, which come with the program.
 
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+
+use wormcast_network::text::nearest;
 
 use crate::answer::Refusal;
 
@@ -22,7 +24,7 @@ pub const STYLE: &str = include_str!("../dist/page.css");
 const VIEWS: [&str; 7] = ["/", "/network", "/replay", "/deadlock", "/plan", "/curves", "/sweeps"];
 
 /// A file of the page, or the page itself.
-pub(crate) async fn file(uri: Uri) -> Response {
+pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     let name = if VIEWS.contains(&path) { "index.html" } else { path.trim_start_matches('/') };
     match FILES.iter().find(|(file, ..)| *file == name) {
@@ -30,7 +32,38 @@ pub(crate) async fn file(uri: Uri) -> Response {
             (StatusCode::OK, [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], bytes).into_response()
         }
         None => {
+            let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
+            if accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+                return (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], nothing(path))
+                    .into_response();
+            }
             Refusal::Missing(format!("there is no page `{path}`; expected one of {}", VIEWS.join(", "))).into_response()
         }
+    }
+}
+
+/// What a person reads whose address names no view.
+fn nothing(path: &str) -> String {
+    let escaped = path.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let link = |view: &str| format!("<a href=\"{view}\">{}</a>", if view == "/" { "Files" } else { &view[1..] });
+    let nearest = nearest(path, VIEWS).map_or_else(String::new, |view| format!("<p>Did you mean {}?</p>", link(view)));
+    let all = VIEWS.map(|view| format!("<li>{}</li>", link(view))).concat();
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>No such page – wormcast</title><link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/page.css\"></head>\
+         <body><div class=\"wc\"><main class=\"text\"><h1>There is no page <code>{escaped}</code></h1>{nearest}<p>There are:</p><ul>{all}</ul></main></div></body></html>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_there_is_not_is_said_without_the_markup_of_its_address() {
+        let page = nothing("/replays<script>\"&");
+        assert!(page.contains("/replays&lt;script&gt;&quot;&amp;") && !page.contains("<script"), "{page}");
+        assert!(nothing("/curve").contains("Did you mean <a href=\"/curves\">curves</a>?"));
+        assert!(!nothing("/favicon.ico").contains("Did you mean"));
     }
 }

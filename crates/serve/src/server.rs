@@ -22,7 +22,7 @@ use crate::guard::{Guard, guarded};
 use crate::page;
 
 /// The longest body of a request, in bytes.
-const LONGEST_BODY: usize = 1 << 16;
+pub(crate) const LONGEST_BODY: usize = 1 << 16;
 /// How long requests may go on after the end was asked for.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -151,7 +151,7 @@ fn enter(path: &Path) -> Result<(Folder, Option<String>), ServeError> {
         return Err(wrong("its name is not UTF-8".to_owned()));
     };
     if !there.is_file() || Kind::of(&real).is_none() {
-        let problem = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`) or tables (`.lfts`, `.mcfdbs`, `.tables`)";
+        let problem = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.mcfdbs`, `.tables`)";
         return Err(wrong(problem.to_owned()));
     }
     Ok((Folder::enter(folder).map_err(|error| wrong(error.to_string()))?, Some(name.to_owned())))

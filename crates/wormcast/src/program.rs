@@ -23,10 +23,7 @@ pub(crate) const THIS: Program = Program {
 /// The version, with the commit that the program is built from if that is known. It is not that of a program with another name.
 pub(crate) fn version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
-        let version = match THIS.revision {
-            "" => THIS.version.to_owned(),
-            revision => format!("{}, commit {revision}", THIS.version),
-        };
+        let version = THIS.full_version();
         if name() == WORMCAST { version } else { format!("({WORMCAST} {version})") }
     });
     &VERSION

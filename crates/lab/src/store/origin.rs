@@ -23,6 +23,14 @@ impl Program {
     pub(crate) fn text(self) -> String {
         program_text(self.version, self.revision)
     }
+
+    /// Its version, with the revision of its sources if that is known, as `--version` prints it.
+    pub fn full_version(self) -> String {
+        match self.revision {
+            "" => self.version.to_owned(),
+            revision => format!("{}, commit {revision}", self.version),
+        }
+    }
 }
 
 /// Where replications come from.

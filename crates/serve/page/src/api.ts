@@ -88,6 +88,8 @@ export interface Analysis {
 export interface Dependencies {
   edges: [number, number][];
   further: boolean;
+  /** Whether virtual channels or lanes of a channel are taken together here, while the verdict tells them apart. */
+  divided: boolean;
 }
 
 /** A worm that waits forever, as `simulate --waits` writes it. */
@@ -193,7 +195,7 @@ export interface Sweep {
   experiment: string;
   store: string;
   title: string;
-  state: "running" | "done" | "stopped" | "failed" | "partial";
+  state: "running" | "done" | "stopped" | "failed" | "partial" | "elsewhere";
   points_done: number;
   points: number;
   replications_done: number;

@@ -102,8 +102,56 @@ export function select(label: string, options: Option[], value: string, onchange
 /** A text field with its label; `onchange` on Enter or when it is left. */
 export function input(label: string, value: string, onchange: (value: string) => void, props: Props = {}): HTMLLabelElement {
   const element = h("input", { type: "text", value, spellcheck: "false", autocomplete: "off", ...props });
-  element.addEventListener("change", () => onchange(element.value.trim()));
+  element.defaultValue = value;
+  element.addEventListener("change", () => {
+    if (leaving) return;
+    element.defaultValue = element.value;
+    onchange(element.value.trim());
+  });
   return h("label", { class: "field" }, h("span", null, label), element);
+}
+
+let leaving = false;
+
+/** Takes the focus from what has it, without what is typed there being said. Returns its name, for `returnTo`. */
+export function leave(element: Element): string | null {
+  const focused = document.activeElement;
+  if (!(focused instanceof HTMLElement) || !element.contains(focused)) return null;
+  leaving = true;
+  focused.blur();
+  leaving = false;
+  return nameOf(focused);
+}
+
+/** Gives the focus back to what has this name now. */
+export function returnTo(element: Element, name: string | null): void {
+  if (name === null) return;
+  for (const other of element.querySelectorAll<HTMLElement>("input, select, button")) if (nameOf(other) === name) return other.focus({ preventScroll: true });
+}
+
+function nameOf(element: HTMLElement): string {
+  return `${element.tagName} ${element.getAttribute("aria-label") ?? element.closest("label")?.querySelector("span")?.textContent ?? element.textContent ?? ""}`;
+}
+
+/** Whether somebody types in it: what is typed and not said yet stays. */
+export function isTyped(element: Element): boolean {
+  const focused = document.activeElement;
+  return focused instanceof HTMLInputElement && element.contains(focused) && focused.type !== "checkbox" && focused.value !== focused.defaultValue;
+}
+
+/** Replaces what an element contains; who has the focus in it keeps the place. */
+export function refill(element: Element, ...children: (Child | Child[])[]): void {
+  const name = leave(element);
+  fill(element, ...children);
+  returnTo(element, name);
+}
+
+/** A field whose value cannot be: says why below it. */
+export function complain(field: HTMLLabelElement, why: string): HTMLLabelElement {
+  field.querySelector("input")?.setAttribute("aria-invalid", "true");
+  field.querySelector(".missing")?.remove();
+  field.append(h("span", { class: "missing", role: "alert" }, why));
+  return field;
 }
 
 export function checkbox(label: Child, checked: boolean, onchange: (checked: boolean) => void, props: Props = {}): HTMLLabelElement {
@@ -159,6 +207,14 @@ export function figure(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return "–";
   if (Number.isInteger(value)) return value.toLocaleString("en");
   return Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
+}
+
+/** A mean with as many decimals as its interval makes sense of: two digits of the half width, as the command prints it. */
+export function withInterval(mean: number, half: number | null): string {
+  if (half === null || half <= 1e-12) return figure(mean);
+  const decimals = Math.min(13, Math.max(0, 1 - Math.floor(Math.log10(half))));
+  const fixed = (value: number): string => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return `${fixed(mean).replace(/^-(?=[0.]+$)/, "")} ± ${fixed(half)}`;
 }
 
 export function percent(share: number): string {

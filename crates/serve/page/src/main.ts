@@ -5,7 +5,7 @@ import { changed, format, parse, VIEWS } from "./address.ts";
 import type { Address, Query, ViewName } from "./address.ts";
 import { get } from "./api.ts";
 import type { Info, ReplayHeader } from "./api.ts";
-import { fill, h } from "./dom.ts";
+import { fill, h, leave, returnTo } from "./dom.ts";
 import { Replay } from "./replay/source.ts";
 import { Player } from "./replay/player.ts";
 import { link, problem } from "./view.ts";
@@ -114,6 +114,8 @@ class App implements Page {
 
   #arrive(address: Address): void {
     const same = this.#view !== null && this.#address.view === address.view;
+    // A field that has the focus shows what the address says now, whatever is typed in it.
+    const focused = leave(this.#main);
     this.#address = address;
     for (const [view, tab] of this.#tabs) {
       if (view === address.view) tab.setAttribute("aria-current", "page");
@@ -122,6 +124,7 @@ class App implements Page {
     this.#tabs.get(address.view)?.scrollIntoView({ block: "nearest", inline: "nearest" });
     if (same) {
       this.#view?.update(address.query);
+      returnTo(this.#main, focused);
       return;
     }
     this.#view?.end();

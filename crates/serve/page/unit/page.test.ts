@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { changed, format, list, parse, whole } from "../src/address.ts";
 import type { Curves } from "../src/api.ts";
+import { withInterval } from "../src/dom.ts";
 import { scaleOf, svgOf, ticksOf } from "../src/draw/picture.ts";
 import { largest, maximum } from "../src/measure.ts";
 import { ChannelSpace, coordinates, Network } from "../src/network.ts";
@@ -68,6 +69,14 @@ test("the plot that is downloaded has its points, signs and names", () => {
   assert.equal(svg.match(/<path/g)?.length, 1);
   assert.ok(svg.includes("A &lt;b&gt;") && svg.includes("two &amp; three") && svg.includes("latency (µs)"));
   assert.ok(!svgOf(curves, ["#111111", "#222222"], new Set(["one"]), true).includes("#111111"));
+});
+
+test("digits follow the interval, as the command's do", () => {
+  assert.equal(withInterval(12.3456, 0.234), "12.35 ± 0.23");
+  assert.equal(withInterval(1234.5, 23.4), "1,235 ± 23");
+  assert.equal(withInterval(1.187, 0.00089), "1.18700 ± 0.00089");
+  assert.equal(withInterval(-0.001, 0.5), "0.00 ± 0.50");
+  assert.equal(withInterval(1.5, null), "1.5");
 });
 
 test("ticks are round and cover the values", () => {

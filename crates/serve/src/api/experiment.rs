@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wormcast_lab::{Coordinate, Experiment, Override};
 use wormcast_network::input::is_standard_input;
 
-use super::{Given, Shared, answer};
+use super::{Body, Given, Shared, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Folder;
 
@@ -61,8 +61,8 @@ fn texts(value: &toml::Value, check: &impl Fn(&str) -> Result<(), Refusal>) -> R
 }
 
 /// The body of a request that changes something.
-pub(super) fn body<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|error| Refusal::BadInput(format!("the body of the request: {error}")))
+pub(super) fn body<'b, T: Deserialize<'b>>(body: &'b Body) -> Result<T, Refusal> {
+    serde_json::from_slice(&body.0).map_err(|error| Refusal::BadInput(format!("the body of the request: {error}")))
 }
 
 #[derive(Serialize)]

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::routing::{get, post};
+use axum::http::{Method, StatusCode, Uri};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Router, extract};
 use wormcast_lab::Program;
-use wormcast_network::text::expected_name;
+use wormcast_network::text::{did_you_mean, expected_name};
 
 use crate::answer::{Json, Refusal};
 use crate::folder::Folder;
@@ -59,32 +61,61 @@ impl State {
     }
 }
 
-/// All requests for data.
-pub(crate) fn routes(state: Shared) -> Router {
-    Router::new()
-        .route("/info", get(info::get))
-        .route("/catalogue", get(catalogue::get))
-        .route("/network", get(network::get))
-        .route("/plan", get(plan::get))
-        .route("/routing", get(routing::get))
-        .route("/dependencies", get(routing::dependencies))
-        .route("/replay", get(replay::header).post(replay::record))
-        .route("/replay/chunk", get(replay::chunk))
-        .route("/experiment", get(experiment::get))
-        .route("/curves", get(curves::get))
-        .route("/distribution", get(curves::distribution))
-        .route("/sweeps", get(sweeps::list).post(sweeps::start))
-        .route("/sweeps/stop", post(sweeps::stop))
-        .route("/events", get(events::get))
-        .fallback(nothing)
-        .with_state(state)
+/// All requests for data, by where they are.
+fn requests() -> [(&'static str, MethodRouter<Shared>); 15] {
+    [
+        ("/info", get(info::get)),
+        ("/catalogue", get(catalogue::get)),
+        ("/network", get(network::get)),
+        ("/plan", get(plan::get)),
+        ("/routing", get(routing::get)),
+        ("/dependencies", get(routing::dependencies)),
+        ("/replay", get(replay::header).post(replay::record)),
+        ("/replay/chunk", get(replay::chunk)),
+        ("/replay/check", get(replay::check)),
+        ("/experiment", get(experiment::get)),
+        ("/curves", get(curves::get)),
+        ("/distribution", get(curves::distribution)),
+        ("/sweeps", get(sweeps::list).post(sweeps::start)),
+        ("/sweeps/stop", post(sweeps::stop)),
+        ("/events", get(events::get)),
+    ]
 }
 
-async fn nothing(uri: axum::http::Uri) -> Refusal {
+pub(crate) fn routes(state: Shared) -> Router {
+    let all = requests().into_iter().fold(Router::new(), |all, (path, request)| all.route(path, request));
+    all.fallback(nothing).method_not_allowed_fallback(otherwise).with_state(state)
+}
+
+/// Requests are routed by what comes behind `/api`.
+async fn nothing(uri: Uri) -> Refusal {
+    let (asked, paths) = (format!("/api{}", uri.path()), requests().map(|(path, _)| format!("/api{path}")));
+    let hint = did_you_mean(&asked, paths.iter().map(String::as_str));
     Refusal::Missing(format!(
-        "there is no data at `{}`; API.md of the crate wormcast-serve lists what there is",
-        uri.path()
+        "there is no data at `{asked}`; API.md of the crate wormcast-serve lists what there is{hint}"
     ))
+}
+
+async fn otherwise(method: Method, uri: Uri) -> Refusal {
+    let other = if method == Method::POST { "GET, HEAD" } else { "POST" };
+    Refusal::OtherMethod(format!("`/api{}` is asked for by {other}, not by {method}", uri.path()), other)
+}
+
+/// The body of a request, if it is not too large.
+pub(crate) struct Body(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Body {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+        Bytes::from_request(request, state).await.map(Self).map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                let longest = crate::server::LONGEST_BODY;
+                Refusal::TooLarge(format!("the body of the request has more than {longest} bytes"))
+            }
+            _ => Refusal::BadInput(format!("the body of the request: {}", rejection.body_text())),
+        })
+    }
 }
 
 /// Does work on a thread of its own, and answers with what it gives.

@@ -4,23 +4,23 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use axum::body::Bytes;
 use axum::extract::State as Extracted;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{OutputFile, Override, PointSpec};
 use wormcast_network::ChannelSpace;
+use wormcast_network::watch::step;
 use wormcast_simulation::{
     Cycle, EngineChoice, Generated, Observer, Replay, ReplayError, ReplayFile, ReplayRun, Scenario, replay_settings,
     simulate_observed,
 };
 
 use super::experiment::{body, read};
-use super::{Given, Shared, State};
+use super::{Body, Given, Shared, State, answer};
 use crate::answer::{JSON, Json, Refusal};
 use crate::work::{Stop, with_memory};
 
@@ -35,11 +35,38 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The folder for runs that the page asks for.
 const FOLDER: &str = "replays";
 
+/// A file that can be read.
+struct Readable {
+    file: Mutex<ReplayFile<BufReader<File>>>,
+    /// What is wrong with its chunks, once all of them were looked at.
+    damaged: OnceLock<Option<String>>,
+}
+
+impl Readable {
+    fn file(&self) -> MutexGuard<'_, ReplayFile<BufReader<File>>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads all chunks. Others may read in between.
+    fn check(&self, name: &str) -> Result<Option<String>, Refusal> {
+        let chunks = self.file().chunks().len();
+        for index in 0..chunks {
+            step("checking a recorded run", "chunks", index, chunks);
+            match self.file().deflated(index) {
+                Ok(_) => {}
+                Err(error @ ReplayError::Io(_)) => return Err(unreadable(name, &error)),
+                Err(error) => return Ok(Some(format!("`{name}`: {error}"))),
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// A file that was opened, and what it was then.
 struct Opened {
     path: PathBuf,
     was: (u64, Option<SystemTime>),
-    file: Arc<Mutex<ReplayFile<BufReader<File>>>>,
+    file: Arc<Readable>,
 }
 
 /// Recorded runs that have been opened, the last one first.
@@ -50,7 +77,7 @@ pub(crate) struct Replays {
 
 impl Replays {
     /// Opens a file, unless it is open and the same as before.
-    fn open(&self, state: &State, name: &str) -> Result<Arc<Mutex<ReplayFile<BufReader<File>>>>, Refusal> {
+    fn open(&self, state: &State, name: &str) -> Result<Arc<Readable>, Refusal> {
         let path = state.folder.file(name)?;
         let file = File::open(&path).map_err(|error| Refusal::Failed(format!("cannot read `{name}`: {error}")))?;
         let there = file.metadata().map_err(Refusal::failed)?;
@@ -67,7 +94,7 @@ impl Replays {
         drop(opened);
         let read = ReplayFile::open(BufReader::new(file)).map_err(|error| unreadable(name, &error))?;
         let keep = read.header().len() <= LARGEST_KEPT;
-        let file = Arc::new(Mutex::new(read));
+        let file = Arc::new(Readable { file: Mutex::new(read), damaged: OnceLock::new() });
         if keep {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             opened.push_front(Opened { path, was, file: Arc::clone(&file) });
@@ -89,8 +116,7 @@ pub(super) async fn header(Extracted(state): Extracted<Shared>, given: Given) ->
     given.only(&["file"], &[])?;
     let bytes = bytes(&state, move |state| {
         let file = state.replays.open(state, given.need("file")?)?;
-        let file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(file.header().to_vec())
+        Ok(file.file().header().to_vec())
     });
     Ok(([(header::CONTENT_TYPE, JSON)], bytes.await?).into_response())
 }
@@ -103,10 +129,30 @@ pub(super) async fn chunk(Extracted(state): Extracted<Shared>, given: Given) -> 
             return Err(Refusal::bad_input("expected the parameter `index`"));
         };
         let file = state.replays.open(state, name)?;
-        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.deflated(index).map_err(|error| unreadable(name, &error))
+        file.file().deflated(index).map_err(|error| unreadable(name, &error))
     });
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes.await?).into_response())
+}
+
+#[derive(Serialize)]
+struct Check {
+    /// Null if all of the file is as it was written.
+    damaged: Option<String>,
+}
+
+/// Whether all chunks of a file are as they were written.
+pub(super) async fn check(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
+    given.only(&["file"], &[])?;
+    answer(&state, move |state| {
+        let name = given.need("file")?;
+        let file = state.replays.open(state, name)?;
+        if let Some(damaged) = file.damaged.get() {
+            return Ok(Check { damaged: damaged.clone() });
+        }
+        let damaged = file.check(name)?;
+        Ok(Check { damaged: file.damaged.get_or_init(|| damaged).clone() })
+    })
+    .await
 }
 
 /// Does work that gives bytes.
@@ -195,8 +241,8 @@ struct Recorded {
 }
 
 /// Records a run in the background, unless it has been.
-pub(super) async fn record(Extracted(state): Extracted<Shared>, bytes: Bytes) -> Result<Json, Refusal> {
-    let request: Request = body(&bytes)?;
+pub(super) async fn record(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
+    let request: Request = body(&given)?;
     let shared = Arc::clone(&state);
     let recorded = state.work.run(move || begin(&shared, &request)).await?;
     Json::of(&recorded)
@@ -252,7 +298,7 @@ fn run(state: &State, file: &str, scenario: &Scenario, spec: &PointSpec, stop: &
     if stop.is_stopped() {
         return Err(stop.why());
     }
-    let program = format!("wormcast {}", state.program.version);
+    let program = format!("wormcast {}", state.program.full_version());
     let run = ReplayRun {
         program: &program,
         title: &format!("{} on {}", spec.algorithm, spec.topology),

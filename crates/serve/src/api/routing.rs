@@ -12,7 +12,7 @@ use wormcast_multicast::AlgorithmOption;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{
     Dependencies, ForwardingTables, GroupBranching, MulticastTables, RoutingDescriptor, RoutingOptions,
-    RoutingRelation, read_members, read_multicast_tables, read_tables,
+    RoutingRelation, VirtualLanes, read_levels, read_maps, read_members, read_multicast_tables, read_tables,
 };
 
 use super::choice::{OFTEN, ONCE, options, request};
@@ -51,10 +51,12 @@ struct Edges {
     edges: Vec<[u32; 2]>,
     /// Whether worms stop on their way or branch: then there are further dependencies, on consumption channels and between branches.
     further: bool,
+    /// Whether the verdict tells virtual channels or lanes of a channel apart: here they are one, so that there may be cycles that it does not know.
+    divided: bool,
 }
 
 const OWN: [&str; 6] = ["topology", "tables", "multicast_tables", "groups", "branching", "consumption_ports"];
-const MORE: [&str; 1] = ["virtual_channels"];
+const MORE: [&str; 3] = ["virtual_channels", "lanes", "sl2vl"];
 
 pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
     given.only(&[&OWN[..], &MORE, &ONCE].concat(), &OFTEN)?;
@@ -86,11 +88,12 @@ enum Subject {
         tables: Box<ForwardingTables>,
         multicasts: Option<Box<MulticastTables>>,
         branching: GroupBranching,
+        lanes: Option<Box<VirtualLanes>>,
     },
 }
 
 fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subject, Refusal> {
-    let of_tables = ["multicast_tables", "groups", "branching"];
+    let of_tables = ["multicast_tables", "groups", "branching", "lanes", "sl2vl"];
     if let (None, Some(name)) = (given.get("tables"), of_tables.into_iter().find(|name| given.get(name).is_some())) {
         return Err(Refusal::BadInput(format!("`{name}` is beside unicast tables: expected `tables`, too")));
     }
@@ -139,7 +142,18 @@ fn tables(state: &State, given: &Given, network: &Arc<Network>, file: &str) -> R
         })?,
     };
     let multicasts = multicasts.transpose()?.map(Box::new);
-    Ok(Subject::Tables { file: file.to_owned(), tables: Box::new(tables), multicasts, branching })
+    let mut lanes = None;
+    if given.get("lanes").is_some() || given.get("sl2vl").is_some() {
+        let mut read = VirtualLanes::new(network).map_err(Refusal::bad_input)?;
+        if let Some(file) = given.get("lanes") {
+            read = read_levels(read, &tables, &path(file)?).map_err(Refusal::bad_input)?;
+        }
+        if let Some(file) = given.get("sl2vl") {
+            read = read_maps(read, &path(file)?).map_err(Refusal::bad_input)?;
+        }
+        lanes = Some(Box::new(read));
+    }
+    Ok(Subject::Tables { file: file.to_owned(), tables: Box::new(tables), multicasts, branching, lanes })
 }
 
 /// The report, written where it is made: its proof has the channels of the network.
@@ -148,10 +162,10 @@ fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
     let found = match &subject(state, given, &network)? {
         Subject::Algorithm(algorithm) => of_algorithm(algorithm.as_ref(), &settings),
         Subject::Routing(relation) => of_routing(relation.as_ref(), &settings),
-        Subject::Tables { file, tables, multicasts: None, .. } => of_tables(file, tables, &settings),
-        Subject::Tables { file, tables, multicasts: Some(multicasts), branching } => {
-            let multicasts = Some((&**multicasts, *branching));
-            of_fabric(&Fabric { name: file, tables, multicasts, lanes: None }, &settings)
+        Subject::Tables { file, tables, multicasts: None, lanes: None, .. } => of_tables(file, tables, &settings),
+        Subject::Tables { file, tables, multicasts, branching, lanes } => {
+            let multicasts = multicasts.as_deref().map(|multicasts| (multicasts, *branching));
+            of_fabric(&Fabric { name: file, tables, multicasts, lanes: lanes.as_deref() }, &settings)
         }
     };
     let report = found.map_err(Refusal::bad_input)?;
@@ -178,23 +192,28 @@ fn edges(state: &State, given: &Given) -> Result<Edges, Refusal> {
         Subject::Algorithm(algorithm) => {
             let (dependencies, _) =
                 dependencies_of_algorithm(algorithm.as_ref(), &settings).map_err(Refusal::bad_input)?;
-            listed(&dependencies)
+            listed(&dependencies, algorithm.needed_virtual_channels().0 > 1)
         }
-        Subject::Routing(relation) => listed(&Dependencies::of_relation(relation.as_ref())),
-        Subject::Tables { tables, multicasts: None, .. } => listed(&Dependencies::of_tables(tables)),
-        Subject::Tables { tables, multicasts: Some(multicasts), branching, .. } => {
+        Subject::Routing(relation) => {
+            let divided = relation.capabilities().virtual_channels.is_some();
+            listed(&Dependencies::of_relation(relation.as_ref()), divided)
+        }
+        Subject::Tables { tables, multicasts: None, lanes, .. } => {
+            listed(&Dependencies::of_tables(tables), lanes.is_some())
+        }
+        Subject::Tables { tables, multicasts: Some(multicasts), branching, lanes, .. } => {
             let mut dependencies = Dependencies::of_tables(tables);
             dependencies.add_worms(|worms| {
                 for group in 0..multicasts.groups().len() {
                     multicasts.add(worms, group, *branching, None);
                 }
             });
-            listed(&dependencies)
+            listed(&dependencies, lanes.is_some())
         }
     }
 }
 
-fn listed(dependencies: &Dependencies<'_>) -> Result<Edges, Refusal> {
+fn listed(dependencies: &Dependencies<'_>, divided: bool) -> Result<Edges, Refusal> {
     let direct = dependencies.direct();
     if direct.len() > MOST_EDGES {
         let count = direct.len();
@@ -204,5 +223,5 @@ fn listed(dependencies: &Dependencies<'_>) -> Result<Edges, Refusal> {
         return Err(Refusal::Failed(message));
     }
     let edges = direct.map(|(held, requested)| [held.raw(), requested.raw()]).collect();
-    Ok(Edges { edges, further: !dependencies.are_of_unicasts() })
+    Ok(Edges { edges, further: !dependencies.are_of_unicasts(), divided })
 }

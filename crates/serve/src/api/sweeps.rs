@@ -1,13 +1,13 @@
 //! Sweeps: those that go on, started and stopped by the page, and what stores have of others.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use axum::body::Bytes;
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
@@ -16,7 +16,7 @@ use wormcast_lab::{
 };
 
 use super::experiment::{body, read};
-use super::{Given, Shared, State, answer};
+use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
 use crate::work::{Stop, with_memory};
@@ -26,6 +26,8 @@ const AT_ONCE: usize = 2;
 const TOLD: usize = 32;
 /// Of how many pairs of an experiment and a store is kept what the store has.
 const KEPT: usize = 512;
+/// For how long a sweep of another process is said to go on after it was last seen to.
+const LATELY: Duration = Duration::from_secs(20);
 
 /// A sweep: one that goes on, or what a store has of an experiment.
 #[derive(Clone, Debug, Serialize)]
@@ -119,8 +121,8 @@ struct Running {
     sweep: Sweep,
 }
 
-/// What a pair of files was when it was looked at: path, size and time of each.
-type Pair = [(PathBuf, u64, Option<SystemTime>); 2];
+/// What a pair of files, and the log of the store, were when they were looked at: path, size and time of each.
+type Pair = [(PathBuf, u64, Option<SystemTime>); 3];
 
 /// All sweeps of this process, and what stores are known to have.
 #[derive(Default)]
@@ -128,6 +130,8 @@ pub(crate) struct Sweeps {
     running: Mutex<Vec<Running>>,
     next: Mutex<u64>,
     known: Mutex<HashMap<Pair, Option<Sweep>>>,
+    /// How many replications a store had of an experiment when last looked at, and when it was seen to have more.
+    growth: Mutex<HashMap<[String; 2], (u64, Option<Instant>)>>,
 }
 
 impl Sweeps {
@@ -196,7 +200,12 @@ impl Sweeps {
             let there = path.metadata().map_err(Refusal::failed)?;
             Ok::<_, Refusal>((path, there.len(), there.modified().ok()))
         };
-        let pair = [of(experiment)?, of(store)?];
+        let mut log = PathBuf::from(store).into_os_string();
+        log.push("-wal");
+        let log = PathBuf::from(log);
+        let there = log.metadata().ok();
+        let log = (log, there.as_ref().map_or(0, Metadata::len), there.and_then(|there| there.modified().ok()));
+        let pair = [of(experiment)?, of(store)?, log];
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&pair) {
             return Ok(known.clone());
         }
@@ -207,6 +216,26 @@ impl Sweeps {
         }
         known.insert(pair, found.clone());
         Ok(found)
+    }
+
+    /// Whether another process has lately added to what a store has.
+    fn grows(&self, sweep: &Sweep) -> bool {
+        let mut growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+        if growth.len() >= KEPT {
+            growth.clear();
+        }
+        let now = sweep.replications_done;
+        let entry = growth.entry([sweep.experiment.clone(), sweep.store.clone()]).or_insert((now, None));
+        if now > entry.0 {
+            *entry = (now, Some(Instant::now()));
+        }
+        entry.1.is_some_and(|when| when.elapsed() < LATELY)
+    }
+
+    /// Forgets what a store had: this process has added to it.
+    fn added(&self, [experiment, store]: [&str; 2]) {
+        let pair = [experiment.to_owned(), store.to_owned()];
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner).remove(&pair);
     }
 }
 
@@ -238,10 +267,20 @@ pub(super) async fn list(Extracted(state): Extracted<Shared>, given: Given) -> R
         for store in of(Kind::Store) {
             for experiment in of(Kind::Experiment) {
                 wormcast_network::watch::step("looking into stores", "", 0, 0);
-                if all.iter().any(|own| own.experiment == experiment && own.store == store) {
+                let own = all.iter().position(|own| own.experiment == experiment && own.store == store);
+                if own.is_some_and(|own| all[own].state == "running") {
                     continue;
                 }
-                all.extend(state.sweeps.stored(state, experiment, store)?);
+                let Some(mut stored) = state.sweeps.stored(state, experiment, store)? else { continue };
+                if stored.state == "partial" && state.sweeps.grows(&stored) {
+                    stored.state = "elsewhere";
+                }
+                match own {
+                    // What another process has added since is newer than what this one knows.
+                    Some(own) if stored.replications_done <= all[own].replications_done => {}
+                    Some(own) => all[own] = stored,
+                    None => all.push(stored),
+                }
             }
         }
         Ok(all)
@@ -265,8 +304,8 @@ struct StopRequest {
 }
 
 /// Starts a sweep, or goes on with one, in the background.
-pub(super) async fn start(Extracted(state): Extracted<Shared>, bytes: Bytes) -> Result<Json, Refusal> {
-    let request: Start = body(&bytes)?;
+pub(super) async fn start(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
+    let request: Start = body(&given)?;
     let shared = Arc::clone(&state);
     let sweep = state.work.run(move || begin(&shared, request)).await?;
     Json::of(&sweep)
@@ -298,6 +337,7 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
             let origins = origins([&experiment], &store).unwrap_or_default();
             Ok::<_, String>((findings, origins))
         });
+        shared.sweeps.added([&file, &store]);
         shared.sweeps.tell(&id, |sweep| {
             (sweep.seconds, sweep.seconds_left) = (started.elapsed().as_secs(), None);
             match result {
@@ -314,8 +354,8 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
 }
 
 /// Stops a sweep with what is there; another start goes on from that.
-pub(super) async fn stop(Extracted(state): Extracted<Shared>, bytes: Bytes) -> Result<Json, Refusal> {
-    let StopRequest { id } = body(&bytes)?;
+pub(super) async fn stop(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
+    let StopRequest { id } = body(&given)?;
     let all = state.sweeps.running();
     let Some(running) = all.iter().find(|running| running.sweep.id == id) else {
         return Err(Refusal::Missing(format!("no sweep `{id}` goes on")));

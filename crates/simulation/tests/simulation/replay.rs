@@ -1,9 +1,11 @@
 //! Recorded runs: what is read back is what other observers of the same run saw, on all engines; damaged files are errors.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 use std::sync::Arc;
 
+use flate2::read::{DeflateDecoder, DeflateEncoder};
+use flate2::{Compression, Crc};
 use serde_json::{Value, json};
 use wormcast_multicast::{Algorithm, Options, algorithm_by_name};
 use wormcast_network::{ChannelId, ChannelSpace, NodeId};
@@ -368,6 +370,24 @@ fn what_differs_is_seen() {
     }
 }
 
+fn inflated(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    DeflateDecoder::new(bytes).read_to_string(&mut text).unwrap();
+    text
+}
+
+fn deflated(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    DeflateEncoder::new(text.as_bytes(), Compression::default()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
 /// Whatever bit is flipped and wherever a file is cut, it is an error.
 #[test]
 fn damaged_files_are_errors() {
@@ -393,6 +413,31 @@ fn damaged_files_are_errors() {
     assert!(matches!(read(Vec::new()), Err(ReplayError::NotOne)));
     assert!(matches!(read(b"PK\x03\x04 something else".to_vec()), Err(ReplayError::NotOne)));
     assert!(matches!(read(whole[..whole.len() / 2].to_vec()), Err(ReplayError::Cut)));
+    // Wherever a byte of the end has changed, the file is damaged, and not of a newer version.
+    for at in whole.len() - 32..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        assert!(matches!(read(flipped), Err(ReplayError::Damaged(_))), "byte {at} of {}", whole.len());
+    }
+    // As they are stored, chunks are checked, too.
+    let mut flipped = whole.clone();
+    flipped[20] ^= 1;
+    let mut file = ReplayFile::open(Cursor::new(flipped)).unwrap();
+    let said = file.deflated(0).unwrap_err().to_string();
+    assert_eq!(said, "it is damaged: chunk 0 has other bytes than were written");
+    let mut newer = whole.clone();
+    let end = newer.len() - 32;
+    let header = u64::from_le_bytes(newer[end..end + 8].try_into().unwrap()) as usize;
+    let json = inflated(&newer[header..end]).replacen("\"version\":1", "\"version\":2", 1);
+    let deflated = deflated(&json);
+    newer.truncate(header);
+    newer.extend(&deflated);
+    newer.extend((header as u64).to_le_bytes());
+    for number in [deflated.len() as u32, json.len() as u32, crc(&deflated), 2] {
+        newer.extend(number.to_le_bytes());
+    }
+    newer.extend(b"wcreplay");
+    assert!(matches!(read(newer), Err(ReplayError::Version(2))));
     let mut file = ReplayFile::open(Cursor::new(whole)).unwrap();
     let chunks = file.chunks().len();
     assert!(matches!(file.worms(chunks), Err(ReplayError::NoChunk { .. })));

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use crate::failure::Failure;
 use crate::lab::report::{Page, Player};
-use crate::lab::{Experiment, Job};
+use crate::lab::{Experiment, Job, Point};
 use crate::network::ChannelSpace;
 use crate::network::input::input_name;
 use crate::program;
@@ -16,13 +16,30 @@ use crate::simulation::{Generated, Observer, Replay, ReplayFile, ReplayRun, repl
 const MESSAGES: u64 = 200;
 const ROUTERS: usize = 1024;
 
+/// The point that is played, and what it is of the sweep: of the first series, the middle of the values along the curve.
+fn middle(experiment: &Experiment) -> Option<(Point, &'static str)> {
+    let mut points = experiment.points().ok()?;
+    let first = points.first()?.clone();
+    let Some(along) = experiment.figure().and_then(|figure| figure.along) else { return Some((first, "")) };
+    let others = |point: &Point| {
+        point
+            .coordinates
+            .iter()
+            .all(|at| at.key == along || first.coordinate(&at.key).is_some_and(|of| of.value == at.value))
+    };
+    points.retain(others);
+    let place = points.len() / 2;
+    let what = if points.len() > 2 { ", the middle of its curve" } else { "" };
+    Some((points.swap_remove(place), what))
+}
+
 /// The page with the first messages of the first run that is simulated, if one is of a network that is not too large.
 pub(super) fn with_small_run<'e>(
     page: Page,
     experiments: impl IntoIterator<Item = &'e Experiment>,
 ) -> Result<Page, Failure> {
     for experiment in experiments {
-        let Some(point) = experiment.points().ok().and_then(|points| points.into_iter().next()) else { continue };
+        let Some((point, what)) = middle(experiment) else { continue };
         let Ok(Job::Simulate(scenario)) = experiment.job(&point) else { continue };
         let network = scenario.network();
         if network.routers() > ROUTERS {
@@ -48,7 +65,7 @@ pub(super) fn with_small_run<'e>(
         let file = observer.0.finish(&run)?;
         let mut replay = ReplayFile::open(Cursor::new(file)).map_err(Failure::failed)?;
         let label = point.label();
-        let at = if label.is_empty() { String::new() } else { format!(" ({label})") };
+        let at = if label.is_empty() { String::new() } else { format!(" ({label}{what})") };
         let caption = format!(
             "The first {MESSAGES} messages of {title}{at}, seed {}. `simulate --replay` records whole runs, and `serve` plays them.",
             point.spec.seed

@@ -634,7 +634,7 @@ fn strangers_get_no_answer() {
     assert_eq!(status("POST", "/api/sweeps", &[]), 403, "a form of another page");
     assert_eq!(status("POST", "/api/sweeps", &[("X-Wormcast", "page")]), 400, "no body");
     for method in ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"] {
-        assert_eq!(status(method, "/api/info", &[("X-Wormcast", "page")]), 403, "{method}");
+        assert_eq!(status(method, "/api/info", &[("X-Wormcast", "page")]), 405, "{method}");
     }
     // Nothing is changed by asking.
     let before = folder.files(".");
@@ -700,7 +700,14 @@ fn bad_input_is_said_as_the_command_says_it() {
     // Bounds.
     assert_eq!(server.get(&format!("/api/network?topology={}", "a".repeat(20_000))).status, 400);
     let large = json!({ "experiment": "a".repeat(100_000), "store": "x.db" });
-    assert_eq!(server.post("/api/sweeps", &large).status, 413);
+    let answer = server.post("/api/sweeps", &large);
+    assert_eq!((answer.status, answer.error().as_str()), (413, "the body of the request has more than 65536 bytes"));
+    let answer = server.get("/api/sweep");
+    assert!(answer.status == 404 && answer.error().ends_with("did you mean `/api/sweeps`?"), "{answer:?}");
+    let answer = server.get("/api/sweeps/stop");
+    assert_eq!((answer.status, answer.headers["allow"].as_str()), (405, "POST"), "{answer:?}");
+    let person = server.send("GET", "/curve", &[("Accept", "text/html,*/*;q=0.8")], "");
+    assert_eq!((person.status, person.headers["content-type"].as_str()), (404, "text/html; charset=utf-8"));
     // Too large for anybody: refused before it is built.
     let answer = server.get("/api/network?topology=mesh:99999x99999");
     assert_eq!(answer.status, 400, "{answer:?}");

@@ -31,6 +31,8 @@ class List {
 
 export interface Counts {
   present: number;
+  /** Prepared at their sources: they hold nothing yet. */
+  starting: number;
   moving: number;
   waiting: number;
   multicasts: number;
@@ -91,7 +93,7 @@ export class Drawing {
 
   draw(pen: Pen, scene: Scene): Counts {
     const { chunks, t, filter, colouring, cycle } = scene;
-    const counts: Counts = { present: 0, moving: 0, waiting: 0, multicasts: 0, matching: 0, exact: 0 };
+    const counts: Counts = { present: 0, starting: 0, moving: 0, waiting: 0, multicasts: 0, matching: 0, exact: 0 };
     const links = this.#space.links;
     for (const list of [...this.#lists, ...this.#blocked]) list.count = 0;
     const near = pen.pitch >= 16;
@@ -106,6 +108,7 @@ export class Drawing {
         const wait = waitAt(chunk, w, t);
         counts.present++;
         if (wait >= 0) counts.waiting++;
+        else if (chunk.firstHop[w] === chunk.firstHop[w + 1] || chunk.granted[chunk.firstHop[w]] > t) counts.starting++;
         else counts.moving++;
         const multicast = isMulticast(chunk, w);
         if (multicast) counts.multicasts++;

@@ -17,12 +17,13 @@ export interface Filter {
   link: number | null;
 }
 
-export function filterOf(query: Query, network: Network, channels: number): Filter {
+/** What a query asks for, as far as there is such a thing in the run. */
+export function filterOf(query: Query, network: Network, channels: number, run: { worms: number; messages: number } = { worms: Infinity, messages: Infinity }): Filter {
   const within = (value: number | null, most: number): number | null => (value !== null && value < most ? value : null);
   return {
     kind: asKind(query.kind),
-    message: whole(query.message),
-    worm: whole(query.worm),
+    message: within(whole(query.message), run.messages),
+    worm: within(whole(query.worm), run.worms),
     node: within(whole(query.node), network.data.nodes),
     link: within(whole(query.link), channels),
   };

@@ -2,13 +2,13 @@
 
 import { changed, whole } from "../address.ts";
 import type { Query } from "../address.ts";
-import { button, checkbox, choice, facts, figure, fill, h, icon, input, select, swatch, table, unbroken } from "../dom.ts";
+import { button, checkbox, choice, complain, facts, figure, fill, h, icon, input, isTyped, refill, select, swatch, table, unbroken } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, ofMessage, onTheme, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
 import type { Hit, Pen } from "../draw/view.ts";
 import { asMeasure, KINDS, largest, MEASURE_NAMES, MEASURES, values, valueOf, written } from "../measure.ts";
-import { section } from "../view.ts";
+import { problem, section } from "../view.ts";
 import { NEVER } from "./chunk.ts";
 import type { Chunk } from "./chunk.ts";
 import { COLOURINGS, Drawing, headerAt } from "./drawing.ts";
@@ -44,6 +44,8 @@ interface Passage {
 interface Search {
   key: string;
   done: boolean;
+  /** Why it could not look at all of the run. */
+  error: string | null;
   multicasts: Passage[];
   unicasts: Passage[];
   counts: { multicast: { worms: number; messages: Set<number> }; unicast: { worms: number; messages: Set<number> } };
@@ -102,14 +104,14 @@ export class Player {
     this.#cycle = new Set(header.deadlock?.cycle.map((worm) => worm.worm) ?? []);
     // Without a number, a buffer takes any worm as a whole.
     this.#buffer = header.settings.flits === "exact" ? (header.settings.buffer ?? Number.MAX_SAFE_INTEGER) : null;
-    this.#filter = filterOf(query, replay.network, replay.space.size);
+    this.#filter = filterOf(query, replay.network, replay.space.size, header.counts);
     this.#view = new NetworkView(replay.network, {
       label: `A replay of ${header.algorithm} on ${header.topology}. The panel beside it says what its worms do.`,
       draw: (pen) => this.#draw(pen),
       describe: (hit) => this.#describe(hit),
       click: (hit, event) => this.#click(hit, event),
     });
-    const last = Math.max(0, header.cycles - 1);
+    const last = this.#end;
     this.#slider.max = String(last);
     this.#slider.addEventListener("input", () => this.goTo(Number(this.#slider.value)));
     this.#cycleField.addEventListener("change", () => {
@@ -134,7 +136,7 @@ export class Player {
       "div",
       { class: "split replay" },
       h("div", { class: "stage" }, this.#view.element, h("div", { class: "transport" }, h("div", { class: "track" }, this.#slider, this.#marks), controls)),
-      h("aside", { class: "panel", "aria-label": "What the worms do" }, this.#now, this.#dead, this.#bottleneck, this.#follow, this.#filters, this.#list,
+      h("aside", { class: "panel", "aria-label": "What the worms do" }, this.#alarm, this.#now, this.#dead, this.#bottleneck, this.#follow, this.#filters, this.#list,
         h("p", { class: "quiet keys" }, "Space plays, ← and → step, with shift to the next event, Home and End jump, + − 0 zoom.")),
     );
     if (header.deadlock) {
@@ -145,6 +147,21 @@ export class Player {
     this.#endTheme = onTheme(() => this.#showAll());
     this.update(query);
   }
+
+  /** The last cycle that can be shown: a deadlock is found in the first that was not simulated. */
+  get #end(): number {
+    const { cycles, deadlock } = this.#replay.header;
+    return Math.max(0, cycles - 1, deadlock?.at ?? 0);
+  }
+
+  /** Says that the file is damaged, above everything else. */
+  warn(what: string): void {
+    this.#warning = what;
+    this.#showStatus();
+  }
+
+  #warning: string | null = null;
+  readonly #alarm = h("div", null);
 
   /** The cycle that is shown. */
   get cycle(): number {
@@ -169,9 +186,10 @@ export class Player {
   }
 
   update(query: Query): void {
+    this.#wrong.clear();
     window.clearTimeout(this.#addressDue);
     this.#query = query;
-    this.#filter = filterOf(query, this.#replay.network, this.#replay.space.size);
+    this.#filter = filterOf(query, this.#replay.network, this.#replay.space.size, this.#replay.header.counts);
     const cycle = whole(query.cycle);
     const { deadlock, cycles } = this.#replay.header;
     this.#setTime(cycle ?? (deadlock ? deadlock.at : Math.floor(cycles / 3)));
@@ -199,7 +217,7 @@ export class Player {
 
   #change(changes: Readonly<Record<string, string | number | null>>, replace = false): void {
     this.#query = changed(this.#query, changes);
-    this.#filter = filterOf(this.#query, this.#replay.network, this.#replay.space.size);
+    this.#filter = filterOf(this.#query, this.#replay.network, this.#replay.space.size, this.#replay.header.counts);
     this.#around.set?.({ cycle: this.#t, ...changes }, replace);
     if ("measure" in changes || "kind" in changes) this.#measures();
     this.#showAll();
@@ -216,7 +234,7 @@ export class Player {
   }
 
   #setTime(cycle: number): void {
-    this.#exactT = Math.max(0, Math.min(Math.max(0, this.#replay.cycles - 1), cycle));
+    this.#exactT = Math.max(0, Math.min(this.#end, cycle));
     this.#t = Math.floor(this.#exactT);
     this.#showCycle();
   }
@@ -254,7 +272,7 @@ export class Player {
 
   play(): void {
     if (this.#playing) return;
-    if (this.#t >= this.#replay.cycles - 1) this.#setTime(0);
+    if (this.#t >= this.#end) this.#setTime(0);
     this.#playing = true;
     this.#last = performance.now();
     this.#playButton();
@@ -291,7 +309,7 @@ export class Player {
     this.#last = now;
     // The clock stands still while chunks are on their way.
     if (!this.#loading) this.#setTime(this.#exactT + passed * this.#speed);
-    if (this.#t >= this.#replay.cycles - 1) {
+    if (this.#t >= this.#end) {
       this.pause();
       this.#around.announce?.("The end of the run");
     }
@@ -326,7 +344,7 @@ export class Player {
       this.#panelSoon();
       window.clearTimeout(this.#aheadDue);
       this.#aheadDue = window.setTimeout(() => void this.#replay.surround(this.#t).catch(() => undefined), 100);
-      if (this.#playing) void this.#replay.load(Math.min(this.#t + this.#speed, this.#replay.cycles - 1)).catch(() => undefined);
+      if (this.#playing) void this.#replay.load(Math.min(this.#t + this.#speed, this.#end)).catch(() => undefined);
       return;
     }
     if (this.#loading) return;
@@ -344,7 +362,7 @@ export class Player {
         this.#loading = false;
         this.#error = error instanceof Error ? error.message : String(error);
         this.pause();
-        this.#showStatus();
+        this.#showNow();
       },
     );
   }
@@ -461,7 +479,7 @@ export class Player {
     const controller = new AbortController();
     this.#searching = controller;
     const search: Search = {
-      key, done: false, multicasts: [], unicasts: [],
+      key, done: false, error: null, multicasts: [], unicasts: [],
       counts: { multicast: { worms: 0, messages: new Set() }, unicast: { worms: 0, messages: new Set() } },
     };
     this.#search = search;
@@ -510,8 +528,8 @@ export class Player {
         },
         (error: unknown) => {
           if (controller.signal.aborted) return;
-          this.#error = error instanceof Error ? error.message : String(error);
-          this.#showStatus();
+          search.error = error instanceof Error ? error.message : String(error);
+          this.#showBottleneck();
         },
       );
   }
@@ -543,15 +561,17 @@ export class Player {
   #showStatus(): void {
     this.#status.textContent = this.#error ?? (this.#loading ? "loading …" : "");
     this.#status.classList.toggle("bad", this.#error !== null);
+    const alarm = this.#warning ?? this.#error;
+    if ((this.#alarm.textContent ?? "") !== (alarm ?? "")) fill(this.#alarm, alarm === null ? null : problem(new Error(alarm)));
   }
 
   #showNow(): void {
     this.#showStatus();
     const counts = this.#counts;
     if (!counts) return;
-    const cells: [string, number][] = [["worms here", counts.present], ["moving", counts.moving], ["waiting", counts.waiting], ["multicast", counts.multicasts]];
+    const cells: [string, number][] = [["worms here", counts.present], ["starting", counts.starting], ["moving", counts.moving], ["waiting", counts.waiting], ["multicast", counts.multicasts]];
     if (isActive(this.#filter)) cells.push(["looked at", counts.matching]);
-    fill(this.#now, h("div", { class: "gauges" }, ...cells.map(([name, value]) => h("div", { class: "gauge" }, h("b", { "data-count": name }, figure(value)), h("span", null, name)))));
+    fill(this.#now, h("div", { class: "gauges" }, ...cells.map(([name, value]) => h("div", { class: "gauge" }, h("b", { "data-count": name }, this.#error === null ? figure(value) : "–"), h("span", null, name)))));
   }
 
   #showDead(): void {
@@ -621,7 +641,7 @@ export class Player {
           }
         }
       } else {
-        parts.push(h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
+        parts.push(this.#search?.error ? problem(new Error(this.#search.error)) : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
       }
     }
     // Whoever tabs through the panel keeps the place.
@@ -774,24 +794,48 @@ export class Player {
     return h("figure", { class: "life" }, canvas, h("figcaption", { class: "quiet" }, h("span", null, figure(begin)), h("span", null, "its channels, each held as long as its bar; it waits where it is shaded"), h("span", null, figure(end))));
   }
 
+  readonly #wrong = new Map<string, string>();
+
   #showFilters(): void {
-    if (this.#filters.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement && document.activeElement.type === "text") return;
+    if (isTyped(this.#filters)) return;
     const { network, space } = this.#replay;
     const { kind, message, worm, node, link } = this.#filter;
-    const number = (label: string, key: string, value: number | null): HTMLElement => input(label, value === null ? "" : String(value), (text) => {
-      this.#change({ [key]: whole(text) });
-      if (key === "worm" && whole(text) !== null) void this.#findWorm(whole(text) as number, true);
-    }, { inputmode: "numeric", placeholder: "number" });
-    fill(
+    // What cannot be stays in its field, with what is expected; the address keeps what can be.
+    const field = (label: string, key: "worm" | "message" | "node" | "link", shown: string, read: (text: string) => number | null, expected: string, props: Record<string, unknown>): HTMLElement => {
+      const given = this.#query[key];
+      const wrong = this.#wrong.get(key) ?? (given !== undefined && this.#filter[key] === null ? given : undefined);
+      const made = input(label, wrong ?? shown, (text) => {
+        const value = text === "" ? null : read(text);
+        if (text !== "" && value === null) this.#wrong.set(key, text);
+        else this.#wrong.delete(key);
+        if (text !== "" && value === null) {
+          this.#around.announce?.(`${label} is “${text}”; expected ${expected}`);
+          this.#showFilters();
+          return;
+        }
+        this.#change({ [key]: value });
+        if (key === "worm" && value !== null) void this.#findWorm(value, true);
+      }, props);
+      return wrong === undefined ? made : complain(made, `There is no ${label.toLowerCase()} “${wrong}”: expected ${expected}.`);
+    };
+    const below = (count: number) => (text: string): number | null => {
+      const value = whole(text);
+      return value !== null && value < count ? value : null;
+    };
+    const { counts } = this.#replay.header;
+    const numbers = (count: number): string => (count === 0 ? "none, as the run has none" : `a number from 0 to ${count - 1}`);
+    const numeric = { inputmode: "numeric", placeholder: "number" };
+    const nodes = network.data.nodes;
+    refill(
       this.#filters,
       section(
         "Show",
         choice("Messages", KINDS.map((value) => ({ value, text: value === "all" ? "all" : `${value}s` })), kind, (value) => this.#change({ kind: value === "all" ? null : value })),
         h("div", { class: "fields" },
-          number("Worm", "worm", worm),
-          number("Message", "message", message),
-          input("Node", node === null ? "" : network.nodeLabel(node), (text) => this.#change({ node: text === "" ? null : network.findNode(text) }), { placeholder: network.nodeLabel(0) }),
-          input("Channel", link === null ? "" : space.label(network, link), (text) => this.#change({ link: text === "" ? null : (network.findLink(text) ?? whole(text)) }), { placeholder: network.links > 0 ? network.linkLabel(0) : "" })),
+          field("Worm", "worm", worm === null ? "" : String(worm), below(counts.worms), numbers(counts.worms), numeric),
+          field("Message", "message", message === null ? "" : String(message), below(counts.messages), numbers(counts.messages), numeric),
+          field("Node", "node", node === null ? "" : network.nodeLabel(node), (text) => network.findNode(text), `a node from ${network.nodeLabel(0)} to ${network.nodeLabel(nodes - 1)}`, { placeholder: network.nodeLabel(0) }),
+          field("Channel", "link", link === null ? "" : space.label(network, link), (text) => network.findLink(text) ?? below(space.size)(text), `a number from 0 to ${space.size - 1}${network.links > 0 ? `, or ends such as ${network.linkLabel(0)}` : ""}`, { placeholder: network.links > 0 ? network.linkLabel(0) : "" })),
         select("Colours", [{ value: "message", text: "a message each" }, { value: "kind", text: "multicast or unicast" }, { value: "state", text: "moving or waiting" }], this.#colouring(), (value) => this.#change({ colour: value === "message" ? null : value })),
         this.#legend(),
         checkbox("Channels below by how busy they are", this.#query.measure !== undefined, (on) => this.#change({ measure: on ? "use" : null })),
@@ -853,7 +897,7 @@ export class Player {
         return true;
       case "End":
         this.pause();
-        this.goTo(this.#replay.cycles - 1);
+        this.goTo(this.#end);
         return true;
       case "Escape":
         if (this.#filter.worm === null) return false;

@@ -1,6 +1,6 @@
 // The chunks of a replay: fetched when they are needed, kept while there is room.
 
-import { getBytes } from "../api.ts";
+import { get, getBytes } from "../api.ts";
 import type { ReplayHeader } from "../api.ts";
 import { ChannelSpace, Network } from "../network.ts";
 import { decode } from "./chunk.ts";
@@ -28,6 +28,11 @@ export async function inflate(bytes: Uint8Array, size: number): Promise<Uint8Arr
   }
   if (at !== size) throw new Error("a chunk of the replay is smaller than its header says");
   return result;
+}
+
+/** What is wrong with the chunks of a file, or null. Where that cannot be found out, what shows them says why. */
+export async function checked(file: string): Promise<string | null> {
+  return get<{ damaged: string | null }>("/api/replay/check", { file }).then(({ damaged }) => damaged, () => null);
 }
 
 export class Replay {
@@ -161,7 +166,11 @@ export class Replay {
   async #fetch(index: number, signal?: AbortSignal): Promise<Chunk> {
     const bytes = await this.#bytes(index, signal);
     this.#fetched += bytes.length;
-    return decode(index, await inflate(bytes, this.header.chunks[index].size), this.#context);
+    try {
+      return decode(index, await inflate(bytes, this.header.chunks[index].size), this.#context);
+    } catch (error) {
+      throw new Error(`the recorded run is damaged: chunk ${index}: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** Forgets what was not used for longest, until there is room again. */

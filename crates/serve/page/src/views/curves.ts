@@ -6,7 +6,7 @@ import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution } from "../api.ts";
-import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table } from "../dom.ts";
+import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table, withInterval } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
 import { svgOf } from "../draw/picture.ts";
@@ -100,6 +100,13 @@ export function curves(page: Page, first: Query): View {
     showLower();
   };
 
+  /** What the linear axis reaches: the ends of intervals as well. One that is far longer than its mean is cut off, and marked. */
+  const reach = (low: number, high: number): [number, number] => {
+    const off = hidden();
+    const ends = (shown as { curves: Curves }).curves.series.filter((series) => !off.has(series.name)).flatMap((series) => series.points.flatMap((point) => (point.mean === null || point.mean > high ? [] : [point.low ?? point.mean, point.high ?? point.mean])));
+    return [Math.max(Math.min(0, low, ...ends), Math.min(0, low) - high), Math.min(Math.max(high, ...ends), 3 * Math.max(high, 0) || high)];
+  };
+
   const paint = (i: number): string => categories()[i % categories().length];
 
   const draw = (): void => {
@@ -129,7 +136,7 @@ export function curves(page: Page, first: Query): View {
         padding: [26, 14, 0, 4],
         scales: {
           x: curves.x.log ? { time: false, distr: 3 } : { time: false, range: (_, low, high) => { const space = (high - low || 1) * 0.04; return [low - space, high + space]; } },
-          y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low), high + (high - low || 1) * 0.06] },
+          y: log ? { distr: 3 } : { range: (_, low, high) => { const [from, to] = reach(low, high); return [from, to + (to - from || 1) * 0.06]; } },
         },
         axes: [{ ...axis, label: curves.x.label, size: 32, labelSize: 24 }, { ...axis, label: curves.y.label, size: 62, labelSize: 22 }],
         series: [{}, ...curves.series.map((series, i) => ({ label: series.name, stroke: paint(i), width: 2, spanGaps: true, show: !off.has(series.name), points: { show: false } }))],
@@ -187,7 +194,15 @@ export function curves(page: Page, first: Query): View {
           ctx.moveTo(x, within(low));
           ctx.lineTo(x, within(high));
           for (const end of [low, high]) {
-            if (end !== within(end)) continue;
+            const cut = within(end);
+            if (end !== cut) {
+              // An arrow: it goes on.
+              const back = (end < cut ? 7 : -7) * ratio;
+              ctx.moveTo(x - 5 * ratio, cut + back);
+              ctx.lineTo(x, cut);
+              ctx.lineTo(x + 5 * ratio, cut + back);
+              continue;
+            }
             ctx.moveTo(x - 4 * ratio, end);
             ctx.lineTo(x + 4 * ratio, end);
           }
@@ -261,8 +276,7 @@ export function curves(page: Page, first: Query): View {
 
   const said = (point: CurvePoint): string => {
     if (point.mean === null) return point.deadlocked ? "deadlocked" : point.saturated ? "saturated" : "–";
-    const half = point.low !== null && point.high !== null ? ` ± ${figure((point.high - point.low) / 2, 2)}` : "";
-    return `${figure(point.mean)}${half}`;
+    return withInterval(point.mean, point.low !== null && point.high !== null ? (point.high - point.low) / 2 : null);
   };
 
   const showPanel = (): void => {
@@ -301,7 +315,7 @@ export function curves(page: Page, first: Query): View {
         button("PNG", () => void png(name)),
         button("CSV", () => download(`${name}.csv`, new Blob([curves.csv], { type: "text/csv" }))))),
       curves.notes.length > 0 ? section("Notes", ...curves.notes.map((note) => h("p", { class: "quiet" }, note))) : null,
-      section("Signs", h("ul", { class: "signs" }, h("li", null, "● mean, with its interval"), h("li", null, "○ unsettled: depends on the window"), h("li", null, "△ above: saturated or deadlocked there"))),
+      section("Signs", h("ul", { class: "signs" }, h("li", null, "● mean, with its interval; an arrow: the interval goes on"), h("li", null, "○ unsettled: depends on the window"), h("li", null, "△ above: saturated or deadlocked there"))),
     );
     fill(panel, ...parts);
   };
@@ -353,14 +367,14 @@ export function curves(page: Page, first: Query): View {
     });
   };
 
-  const showDistribution = (place: HTMLElement, { quantiles, parts }: Distribution, colour: string): void => {
+  const showDistribution = (place: HTMLElement, { quantiles, parts, replications }: Distribution, colour: string): void => {
     small?.destroy();
     small = null;
     const box = h("div", { class: "small-chart" });
     const rows = PARTS.filter((part) => parts && parts[part] !== undefined);
     fill(place, quantiles.length > 1 ? box : h("p", { class: "quiet" }, "There are no latencies of this point."), rows.length > 0 && parts ? stacked([{ name: "", parts: rows.map((part) => parts[part] as number) }], "cycles") : null,
       quantiles.length > 1
-        ? table("Quantiles of the latency", [{ name: "share of messages" }, { name: "latency, cycles", numeric: true }], [0.05, 0.25, 0.5, 0.75, 0.95, 0.99].map((share) => [`${figure(100 * share)}%`, figure((quantiles.find(([reached]) => reached >= share - 1e-9) ?? quantiles[quantiles.length - 1])[1])]), { class: "numbers" })
+        ? table(`Quantiles of the latency, of the messages of all ${figure(replications)} replications together; the columns of the CSV are estimates from each replication’s own`, [{ name: "share of messages" }, { name: "latency, cycles", numeric: true }], [0.05, 0.25, 0.5, 0.75, 0.95, 0.99].map((share) => [`${figure(100 * share)}%`, figure((quantiles.find(([reached]) => reached >= share - 1e-9) ?? quantiles[quantiles.length - 1])[1])]), { class: "numbers" })
         : null);
     if (quantiles.length < 2) return;
     const colours = palette();

@@ -4,7 +4,7 @@ import { changed, format } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get } from "../api.ts";
 import type { Analysis, Catalogue, Dependencies, NetworkData } from "../api.ts";
-import { button, choice, facts, figure, fill, h, input, percent, select } from "../dom.ts";
+import { button, choice, facts, figure, fill, h, input, isTyped, percent, refill, select } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, palette } from "../draw/colour.ts";
 import { legend } from "../draw/legend.ts";
@@ -50,7 +50,7 @@ export function deadlock(page: Page, first: Query): View {
   const topology = (): string => query.topology ?? "torus:4x4";
   const parameters = (): Record<string, string> => {
     const given: Record<string, string> = { topology: topology() };
-    for (const key of ["algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "root", "seed", "consumption_ports"]) if (query[key]) given[key] = query[key];
+    for (const key of ["algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "root", "seed", "consumption_ports", "virtual_channels", "lanes", "sl2vl"]) if (query[key]) given[key] = query[key];
     if (!given.algorithm && !given.routing && !given.tables) given.routing = "e-cube";
     return given;
   };
@@ -78,7 +78,7 @@ export function deadlock(page: Page, first: Query): View {
         return { data, analysis };
       },
       ({ data, analysis }) => {
-        const same = shown?.network.data.name === data.name && shown.network.links === data.from.length;
+        const same = shown?.network.data.name === data.name && shown.network.links === data.from.length && view !== null;
         shown = { network: same && shown ? shown.network : new Network(data), analysis };
         edges = null;
         outgoing = null;
@@ -94,7 +94,13 @@ export function deadlock(page: Page, first: Query): View {
         page.announce(analysis.deadlock_free ? "Worms cannot deadlock" : "Worms can deadlock");
       },
     ).then(() => {
-      if (asked === key && said.querySelector(".problem")) shown = null;
+      if (asked !== key || !said.querySelector(".problem")) return;
+      // What is drawn would be another network.
+      window.clearInterval(timer);
+      shown = null;
+      view?.end();
+      view = null;
+      picture.replaceChildren();
     });
   };
 
@@ -133,8 +139,8 @@ export function deadlock(page: Page, first: Query): View {
       ...tables.map((item) => ({ value: `tables ${item.path}`, text: item.path, group: "Forwarding tables" })),
     ];
     if (!options.some((option) => option.value === value)) options.push({ value, text: value.slice(value.indexOf(" ") + 1), group: "Chosen" });
-    if (chooser.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement) return;
-    fill(
+    if (isTyped(chooser)) return;
+    refill(
       chooser,
       section(
         "What is analysed",
@@ -145,6 +151,7 @@ export function deadlock(page: Page, first: Query): View {
         }),
         h("div", { class: "fields" },
           input("Consumption channels", query.consumption_ports ?? "", (text) => change({ consumption_ports: text || null }), { inputmode: "numeric", placeholder: shown ? String(shown.analysis.consumption_ports) : "4" }),
+          given.tables ? null : input("Virtual channels", query.virtual_channels ?? "", (text) => change({ virtual_channels: text || null }), { inputmode: "numeric", placeholder: "as many as needed" }),
           given.tables
             ? select("Multicast tables", [{ value: "", text: "none" }, ...tables.filter((item) => item.path !== given.tables).map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "", (value) => change({ multicast_tables: value }))
             : null,
@@ -194,7 +201,7 @@ export function deadlock(page: Page, first: Query): View {
     if (analysis.turns !== null) entries.push(["turns", figure(analysis.turns)]);
     if (analysis.all_prohibited !== null) entries.push(["prohibited", `${figure(analysis.all_prohibited)}${analysis.fraction === null ? "" : ` (${percent(analysis.fraction)})`}`]);
     if (analysis.irreducible !== null) entries.push(["all needed", analysis.irreducible ? "yes" : "no"]);
-    if (edges && edgesOf === JSON.stringify(parameters())) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}`]);
+    if (edges && edgesOf === JSON.stringify(parameters())) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
     const layerWords: Record<string, Child> = {
       "": analysis.prohibited ? "Orange arcs are prohibited turns, in both directions." : null,
       dependencies: edges && edges.edges.length > DRAWN ? `Too many to draw at once: point at a channel to see what worms that hold it may wait for.` : "An arrow leads from a channel to one that a worm that holds it may wait for. Point at a channel to see its own.",

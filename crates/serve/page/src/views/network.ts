@@ -4,7 +4,7 @@ import { whole } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get } from "../api.ts";
 import type { NetworkData, ReplayHeader } from "../api.ts";
-import { choice, facts, figure, fill, h, input, select, table } from "../dom.ts";
+import { choice, facts, figure, fill, h, input, isTyped, refill, select, table } from "../dom.ts";
 import { legend } from "../draw/legend.ts";
 import { NetworkView } from "../draw/view.ts";
 import type { Hit } from "../draw/view.ts";
@@ -12,7 +12,8 @@ import { palette } from "../draw/colour.ts";
 import { asKind, asMeasure, isShare, KINDS, largest, MEASURE_NAMES, MEASURE_WORDS, MEASURES, maximum, values, valueOf, written } from "../measure.ts";
 import { Network } from "../network.ts";
 import { format } from "../address.ts";
-import { awaiting, giveUp, link, section } from "../view.ts";
+import { awaiting, giveUp, link, problem, section } from "../view.ts";
+import { checked } from "../replay/source.ts";
 import type { Page, View } from "../view.ts";
 
 export function network(page: Page, query: Query): View {
@@ -20,6 +21,7 @@ export function network(page: Page, query: Query): View {
   const panel = h("aside", { class: "panel", "aria-label": "About the network" });
   const element = h("div", { class: "split" }, picture, panel);
   let view: NetworkView | null = null;
+  let damaged: string | null = null;
   let shown: { source: string; network: Network; header: ReplayHeader | null } | null = null;
 
   const load = (): void => {
@@ -28,6 +30,12 @@ export function network(page: Page, query: Query): View {
       show();
       return;
     }
+    // Nothing of the old network stays beside the new address.
+    shown = null;
+    view?.end();
+    view = null;
+    damaged = null;
+    refill(panel, choose());
     void awaiting(
       picture,
       "Loading the network",
@@ -61,7 +69,12 @@ export function network(page: Page, query: Query): View {
         show();
       },
     );
-    if (!shown) fill(panel, choose());
+    const { replay } = query;
+    if (replay) void checked(replay).then((found) => {
+      if (found === null || query.replay !== replay) return;
+      damaged = found;
+      show();
+    });
   };
 
   const selected = (): Hit | null => {
@@ -121,6 +134,7 @@ export function network(page: Page, query: Query): View {
     const [measure, kind] = [asMeasure(query.measure), asKind(query.kind)];
     page.title(network.data.name);
     const parts: HTMLElement[] = [choose()];
+    if (damaged !== null) parts.unshift(problem(new Error(damaged)));
     const search = input("Find a router, node or channel", "", (text) => find(text), { placeholder: "3,4 or 3,4 -> 3,5", type: "search" });
     if (header) {
       const measured = values(header, measure, kind);
@@ -133,7 +147,7 @@ export function network(page: Page, query: Query): View {
           select("Measurement", MEASURES.map((value) => ({ value, text: MEASURE_NAMES[value] })), measure, (value) => change({ measure: value })),
           choice("Messages", KINDS.map((value) => ({ value, text: value === "all" ? "all" : `${value}s` })), kind, (value) => change({ kind: value === "all" ? null : value })),
           legend(written(measure, 0), written(measure, most)),
-          h("p", { class: "quiet" }, `${MEASURE_WORDS[measure]}, over ${figure(header.cycles)} cycles`),
+          h("p", { class: "quiet" }, `${MEASURE_WORDS[measure]}, over all ${figure(header.cycles)} cycles of the run; simulate prints shares of what it measures, without the warm-up`),
         ),
         section(
           `The ${top.length === 1 ? "channel" : "channels"} with most`,
@@ -159,8 +173,8 @@ export function network(page: Page, query: Query): View {
         h("p", { class: "quiet" }, "Channels keep to the right of their direction, as on a road."),
       ),
     );
-    parts.splice(1, 0, section("Find", search, details()));
-    fill(panel, ...parts);
+    parts.splice(damaged === null ? 1 : 2, 0, section("Find", search, details()));
+    if (!isTyped(panel)) refill(panel, ...parts);
     view.redraw();
   };
 

@@ -4,7 +4,7 @@ import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, isAborted } from "../api.ts";
 import type { Catalogue, NetworkData, Plan } from "../api.ts";
-import { button, choice, figure, fill, h, input, select, swatch, table } from "../dom.ts";
+import { button, choice, figure, fill, h, input, isTyped, refill, select, swatch, table } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
@@ -61,16 +61,23 @@ export function plan(page: Page, first: Query): View {
       return;
     }
     const wanted = topology();
+    network = null;
+    loaded = "";
+    for (const card of cards.values()) {
+      card.asking?.abort();
+      card.view.end();
+    }
+    cards.clear();
+    compare.replaceChildren();
+    board.replaceChildren();
     page.title(`Plans on ${wanted}`);
     void awaiting(board, "Loading the network", (signal) => get<NetworkData>("/api/network", { topology: wanted }, signal), (data) => {
       network = new Network(data);
       loaded = wanted;
-      for (const card of cards.values()) card.view.end();
-      cards.clear();
       board.replaceChildren();
       show();
     });
-    if (!network) controls();
+    controls();
   };
 
   /** What is there if the address does not say. */
@@ -85,9 +92,9 @@ export function plan(page: Page, first: Query): View {
   };
 
   const controls = (): void => {
-    if (bar.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement) return;
+    if (isTyped(bar)) return;
     const options = all && network ? algorithmsFor(all, network.data.shape).filter((option) => !algorithms().includes(option.value)) : [];
-    fill(
+    refill(
       bar,
       topologyField(page.info, topology(), (text) => change({ topology: text, source: null, destinations: null, failed: null, algorithms: null })),
       input("Source", query.source ?? "", (text) => change({ source: text })),

@@ -6,7 +6,7 @@ import type { ReplayHeader } from "../api.ts";
 import { fill, h } from "../dom.ts";
 import { format } from "../address.ts";
 import { Player } from "../replay/player.ts";
-import { Replay } from "../replay/source.ts";
+import { checked, Replay } from "../replay/source.ts";
 import { awaiting, giveUp, link } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
@@ -42,6 +42,9 @@ export function replay(page: Page, query: Query): View {
       return;
     }
     const wanted = query.file;
+    player?.end();
+    player = null;
+    file = null;
     void awaiting(
       element,
       "Opening the replay",
@@ -52,6 +55,8 @@ export function replay(page: Page, query: Query): View {
         player = new Player(Replay.ofServer(wanted, header), query, { set: (changes, replace) => page.set(changes, replace), announce: (text) => page.announce(text) });
         page.title(`${header.algorithm} on ${header.topology}`);
         fill(element, player.element);
+        const opened = player;
+        void checked(wanted).then((damaged) => damaged !== null && opened === player && opened.warn(damaged));
       },
     );
   };

@@ -4,7 +4,7 @@ import { format } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { Sweep } from "../api.ts";
-import { button, duration, figure, fill, h, input, select, table } from "../dom.ts";
+import { button, duration, figure, fill, h, input, isTyped, refill, select, table } from "../dom.ts";
 import { link, problem } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
@@ -13,7 +13,7 @@ function moment(seconds: number): string {
   return new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 }
 
-const STATES: Record<Sweep["state"], string> = { running: "running", done: "complete", stopped: "stopped", failed: "failed", partial: "not complete" };
+const STATES: Record<Sweep["state"], string> = { running: "running", done: "complete", stopped: "stopped", failed: "failed", partial: "not complete", elsewhere: "goes on in another process" };
 
 export function sweeps(page: Page, first: Query): View {
   let query = first;
@@ -28,10 +28,10 @@ export function sweeps(page: Page, first: Query): View {
 
   const form = (): void => {
     // What is being typed stays.
-    if (begin.contains(document.activeElement)) return;
+    if (isTyped(begin)) return;
     const experiments = page.info.items.filter((item) => item.kind === "experiment");
     const chosen = query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : experiments[0]?.path ?? "");
-    fill(
+    refill(
       begin,
       experiments.length === 0
         ? h("p", { class: "quiet" }, "There is no experiment in this folder.")
@@ -101,7 +101,7 @@ export function sweeps(page: Page, first: Query): View {
       ),
       sweep.error ? problem(new Error(sweep.error)) : null,
       h("div", { class: "row-of" },
-        sweep.state === "running" ? button("Stop", () => void stop(sweep)) : sweep.state === "done" ? null : button("Resume", () => void start(sweep.experiment, sweep.store), { class: "primary" }),
+        sweep.state === "running" ? button("Stop", () => void stop(sweep)) : sweep.state === "done" || sweep.state === "elsewhere" ? null : button("Resume", () => void start(sweep.experiment, sweep.store), { class: "primary" }),
         link(page, "curves", to, format("curves", to), "Curves")),
       sweep.claims.length > 0
         ? h("details", null, h("summary", null, `${sweep.claims.length} ${sweep.claims.length === 1 ? "claim" : "claims"}: ${verdicts(sweep)}`),
@@ -135,6 +135,22 @@ export function sweeps(page: Page, first: Query): View {
     if (before?.state === "running" && sweep.state !== "running") page.announce(`The sweep of ${sweep.experiment} is ${STATES[sweep.state]}`);
   });
 
+  // Another process tells nobody that it has added to a store.
+  const look = window.setInterval(() => {
+    if (document.hidden || known.length === 0) return;
+    void get<Sweep[]>("/api/sweeps").then((found) => {
+      for (const sweep of found) {
+        const before = known.find((other) => other.id === sweep.id);
+        if (before && JSON.stringify(before) === JSON.stringify(sweep)) continue;
+        const there = cards.querySelector(`[data-sweep="${CSS.escape(sweep.id)}"]`);
+        if (there) there.replaceWith(card(sweep));
+        else cards.prepend(card(sweep));
+      }
+      for (const { id } of known) if (!found.some((sweep) => sweep.id === id)) cards.querySelector(`[data-sweep="${CSS.escape(id)}"]`)?.remove();
+      known = found;
+    }, () => undefined);
+  }, 3000);
+
   form();
   void page.refresh().then(form, () => undefined);
   void load();
@@ -144,6 +160,9 @@ export function sweeps(page: Page, first: Query): View {
       query = next;
       form();
     },
-    end: endEvents,
+    end() {
+      window.clearInterval(look);
+      endEvents();
+    },
   };
 }

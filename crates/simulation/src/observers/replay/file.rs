@@ -120,27 +120,32 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Where the header is, by the last bytes of a file of this length.
-pub(super) fn header_place(trailer: [u8; TRAILER], length: u64) -> Result<Place, ReplayError> {
+/// Where the header is, by the last bytes of a file of this length, and the version that they name.
+pub(super) fn header_place(trailer: [u8; TRAILER], length: u64) -> Result<(Place, u32), ReplayError> {
     let number = |at: usize| u32::from_le_bytes([trailer[at], trailer[at + 1], trailer[at + 2], trailer[at + 3]]);
-    if trailer[24..] != END {
-        return Err(ReplayError::Cut);
-    }
-    if number(20) != VERSION {
-        return Err(ReplayError::Version(number(20)));
-    }
     let offset = u64::from(number(0)) | u64::from(number(4)) << 32;
     let place = Place { offset, bytes: number(8), size: number(12), crc32: number(16) };
     let fits = offset >= REPLAY_MAGIC.len() as u64
         && offset.checked_add(u64::from(place.bytes)).and_then(|end| end.checked_add(TRAILER as u64)) == Some(length);
-    if fits { Ok(place) } else { Err(damaged("its end names no place for the header")) }
+    match (fits, trailer[24..] == END) {
+        (true, true) => Ok((place, number(20))),
+        (true, false) => Err(damaged("its last bytes are others than were written")),
+        (false, true) => Err(damaged("its end names no place for the header")),
+        (false, false) => Err(ReplayError::Cut),
+    }
+}
+
+/// That the bytes of a piece are those that were written.
+pub(super) fn check(deflated: &[u8], place: &Place, what: &str) -> Result<(), ReplayError> {
+    if deflated.len() as u64 == u64::from(place.bytes) && checksum(deflated) == place.crc32 {
+        return Ok(());
+    }
+    Err(damaged(format!("{what} has other bytes than were written")))
 }
 
 /// Inflates a piece.
 pub(super) fn inflate(deflated: &[u8], place: &Place, what: &str) -> Result<Vec<u8>, ReplayError> {
-    if deflated.len() as u64 != u64::from(place.bytes) || checksum(deflated) != place.crc32 {
-        return Err(damaged(format!("{what} has other bytes than were written")));
-    }
+    check(deflated, place, what)?;
     let mut inflated = Vec::new();
     let mut stream = DeflateDecoder::new(deflated).take(u64::from(place.size) + 1);
     stream.read_to_end(&mut inflated).map_err(|_| damaged(format!("{what} cannot be inflated")))?;

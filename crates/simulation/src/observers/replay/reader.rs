@@ -6,7 +6,7 @@ use serde::Deserialize;
 use wormcast_network::{ChannelSpace, MAX_NODE_PORTS, Ports};
 
 use super::columns::{Wiring, decode};
-use super::file::{Place, REPLAY_MAGIC, ReplayError, TRAILER, VERSION, damaged, header_place, inflate};
+use super::file::{Place, REPLAY_MAGIC, ReplayError, TRAILER, VERSION, check, damaged, header_place, inflate};
 use super::measures::{Measures, Sums};
 use super::record::ReplayWorm;
 use crate::observers::observer::Cycle;
@@ -45,10 +45,15 @@ struct Entry {
     place: Place,
 }
 
+/// What the headers of all versions have.
+#[derive(Deserialize)]
+struct Named {
+    version: u32,
+}
+
 /// What a reader needs of the header.
 #[derive(Deserialize)]
 struct Header {
-    version: u32,
     cycles: Cycle,
     ports: HeaderPorts,
     network: HeaderNetwork,
@@ -94,17 +99,22 @@ impl<R: Read + Seek> ReplayFile<R> {
         let mut trailer = [0; TRAILER];
         file.seek(SeekFrom::End(-(TRAILER as i64)))?;
         file.read_exact(&mut trailer)?;
-        let place = header_place(trailer, length)?;
+        let (place, version) = header_place(trailer, length)?;
         let json = inflate(&piece(&mut file, &place)?, &place, "the header")?;
+        // The header has a checksum, the end has none: a version that both name is one.
+        let named: Named = serde_json::from_slice(&json).map_err(|error| damaged(format!("the header: {error}")))?;
+        if named.version != version {
+            return Err(damaged(format!("its end names version {version}, its header {}", named.version)));
+        }
+        if version != VERSION {
+            return Err(ReplayError::Version(version));
+        }
         let header: Header = serde_json::from_slice(&json).map_err(|error| damaged(format!("the header: {error}")))?;
         Self::checked(file, json, header, place.offset)
     }
 
     fn checked(file: R, json: Vec<u8>, header: Header, end: u64) -> Result<Self, ReplayError> {
-        let Header { version, cycles, ports, network, measures, chunks } = header;
-        if version != VERSION {
-            return Err(ReplayError::Version(version));
-        }
+        let Header { cycles, ports, network, measures, chunks } = header;
         let ports = Ports { injection: ports.injection, consumption: ports.consumption };
         let within = |count: u32| (1..=MAX_NODE_PORTS).contains(&count);
         let entries = network.entry_router.unwrap_or_else(|| network.node_router.clone());
@@ -175,7 +185,9 @@ impl<R: Read + Seek> ReplayFile<R> {
     pub fn deflated(&mut self, index: usize) -> Result<Vec<u8>, ReplayError> {
         let chunks = self.places.len();
         let place = self.places.get(index).ok_or(ReplayError::NoChunk { index, chunks })?;
-        piece(&mut self.file, place)
+        let deflated = piece(&mut self.file, place)?;
+        check(&deflated, place, &format!("chunk {index}"))?;
+        Ok(deflated)
     }
 
     /// The worms of a chunk, by id.

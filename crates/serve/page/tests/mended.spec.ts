@@ -1,0 +1,96 @@
+// Addresses and fields that agree, damaged files that are called so, values that cannot be.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { DEADLOCK, FOLDER, json } from "./command.ts";
+import { expect, gauge, shownCycle, test } from "./support.ts";
+
+test("a field that has the focus shows what the address says after back and forward", async ({ page, address }) => {
+  await page.goto(`${address}/plan?topology=mesh:4x4&source=0,0&destinations=3,3&algorithms=separate`);
+  const field = page.getByLabel("Destinations");
+  await expect(field).toHaveValue("3,3");
+  await field.fill("2,2");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/destinations=2,2/);
+  await expect(field).toBeFocused();
+  await page.goBack();
+  await expect(field).toHaveValue("3,3");
+  await page.goForward();
+  await expect(field).toHaveValue("2,2");
+  // What was typed and not said is not said by going back.
+  await field.fill("1,1");
+  await page.goBack();
+  await expect(field).toHaveValue("3,3");
+  await expect(page).toHaveURL(/destinations=3,3/);
+});
+
+test("a wrong topology leaves nothing of the old network, and back to it shows it as wrong", async ({ page, address }) => {
+  await page.goto(`${address}/network?topology=mesh:4x4`);
+  const about = page.locator(".panel .facts");
+  await expect(about).toBeVisible();
+  const field = page.getByLabel("Topology");
+  await field.fill("mesh:4x");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".problem")).toContainText("mesh:4x");
+  await expect(about).toHaveCount(0);
+  await field.fill("mesh:5x5");
+  await page.keyboard.press("Enter");
+  await expect(about).toContainText("mesh:5x5");
+  await page.goBack();
+  await expect(page.locator(".problem")).toContainText("mesh:4x");
+  await expect(field).toHaveValue("mesh:4x");
+  await expect(about).toHaveCount(0);
+  await page.goBack();
+  await expect(about).toContainText("mesh:4x4");
+  await expect(page.locator(".problem")).toHaveCount(0);
+});
+
+test("a damaged run is called damaged wherever it is used, and nothing hangs", async ({ page, address }) => {
+  const bytes = readFileSync(`${FOLDER}/run.replay`);
+  const end = bytes.length - 32;
+  const header = Number(bytes.readBigUInt64LE(end));
+  for (let at = 40; at < header; at += 400) bytes[at] ^= 0x10;
+  writeFileSync(`${FOLDER}/flipped.replay`, bytes);
+  await page.goto(`${address}/replay?file=flipped.replay&cycle=5000`);
+  await expect(page.locator(".panel .problem").first()).toContainText("`flipped.replay`: it is damaged");
+  await expect(page.locator("[data-count]").filter({ hasText: /^\d+$/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Find the bottleneck" }).click();
+  await expect(page.getByText("Looking for its messages")).toHaveCount(0);
+  await page.goto(`${address}/network?replay=flipped.replay`);
+  await expect(page.locator(".panel .problem")).toContainText("`flipped.replay`: it is damaged");
+  const whole = readFileSync(`${FOLDER}/run.replay`);
+  whole[whole.length - 10] ^= 0xff;
+  writeFileSync(`${FOLDER}/end.replay`, whole);
+  await page.goto(`${address}/replay?file=end.replay`);
+  await expect(page.locator(".problem")).toContainText("`end.replay`: it is damaged");
+});
+
+test("values that cannot be are refused with their range", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000`);
+  await expect.poll(() => gauge(page, "worms here")).toBeGreaterThan(0);
+  for (const [label, value, expected] of [["Worm", "99999999", "a number from 0 to"], ["Message", "x", "a number from 0 to"], ["Node", "8,8", "a node from 0,0 to 7,7"], ["Channel", "0,0 -> 5,5", "or ends such as"]] as const) {
+    const field = page.getByRole("textbox", { name: label });
+    await field.fill(value);
+    await page.keyboard.press("Enter");
+    await expect(field, label).toHaveAttribute("aria-invalid", "true");
+    await expect(field, label).toHaveValue(value);
+    await expect(page.locator(".missing").filter({ hasText: `“${value}”` })).toContainText(expected);
+  }
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000&node=999`);
+  await expect(page.getByRole("textbox", { name: "Node" })).toHaveAttribute("aria-invalid", "true");
+});
+
+test("a deadlock opens in its cycle", async ({ page, address }) => {
+  const { deadlock } = json<{ deadlock: { at: number } }>("simulate", ...DEADLOCK);
+  await page.goto(`${address}/replay?file=dead.replay`);
+  await expect.poll(() => shownCycle(page)).toBe(deadlock.at);
+  await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
+});
+
+test("virtual channels decide the verdict", async ({ page, address }) => {
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=dateline`);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await page.getByLabel("Virtual channels").fill("1");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/virtual_channels=1/);
+  await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+});
