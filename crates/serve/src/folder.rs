@@ -278,8 +278,10 @@ mod tests {
     #[test]
     fn networks_are_told_by_what_is_in_them() {
         let kept = tempfile::tempdir().expect("a temporary folder");
-        let many: String =
-            (0..5000).map(|switch| format!("Switch 8 \"s{switch}\"\n[1] \"s{}\"[2]\n", switch + 1)).collect();
+        let many: String = (0..5000)
+            .map(|switch| format!("Switch 8 \"s{switch}\"\n[1] \"s{}\"[2]\n", switch + 1))
+            .collect::<Vec<_>>()
+            .concat();
         let files = [
             ("fabric.net", "Switch 8 \"a\"\n[1] \"b\"[1]\nSwitch 8 \"b\"\n", true),
             ("large.net", &many, true),

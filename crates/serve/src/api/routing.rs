@@ -46,7 +46,7 @@ struct Held {
 }
 
 #[derive(Serialize)]
-struct Edges {
+struct DirectDependencies {
     /// Channels that are held, and channels that are requested.
     edges: Vec<[u32; 2]>,
     /// Whether worms stop on their way or branch: then there are further dependencies, on consumption channels and between branches.
@@ -186,7 +186,7 @@ fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
     serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)
 }
 
-fn edges(state: &State, given: &Given) -> Result<Edges, Refusal> {
+fn edges(state: &State, given: &Given) -> Result<DirectDependencies, Refusal> {
     let (settings, network) = (settings(given)?, state.folder.network(given.need("topology")?)?);
     match &subject(state, given, &network)? {
         Subject::Algorithm(algorithm) => {
@@ -213,7 +213,7 @@ fn edges(state: &State, given: &Given) -> Result<Edges, Refusal> {
     }
 }
 
-fn listed(dependencies: &Dependencies<'_>, divided: bool) -> Result<Edges, Refusal> {
+fn listed(dependencies: &Dependencies<'_>, divided: bool) -> Result<DirectDependencies, Refusal> {
     let direct = dependencies.direct();
     if direct.len() > MOST_EDGES {
         let count = direct.len();
@@ -223,5 +223,5 @@ fn listed(dependencies: &Dependencies<'_>, divided: bool) -> Result<Edges, Refus
         return Err(Refusal::Failed(message));
     }
     let edges = direct.map(|(held, requested)| [held.raw(), requested.raw()]).collect();
-    Ok(Edges { edges, further: !dependencies.are_of_unicasts(), divided })
+    Ok(DirectDependencies { edges, further: !dependencies.are_of_unicasts(), divided })
 }

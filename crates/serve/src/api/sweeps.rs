@@ -124,6 +124,9 @@ struct Running {
 /// What a pair of files, and the log of the store, were when they were looked at: path, size and time of each.
 type Pair = [(PathBuf, u64, Option<SystemTime>); 3];
 
+/// How many replications there were, and when there were seen to be more.
+type Growth = (u64, Option<Instant>);
+
 /// All sweeps of this process, and what stores are known to have.
 #[derive(Default)]
 pub(crate) struct Sweeps {
@@ -131,7 +134,7 @@ pub(crate) struct Sweeps {
     next: Mutex<u64>,
     known: Mutex<HashMap<Pair, Option<Sweep>>>,
     /// How many replications a store had of an experiment when last looked at, and when it was seen to have more.
-    growth: Mutex<HashMap<[String; 2], (u64, Option<Instant>)>>,
+    growth: Mutex<HashMap<[String; 2], Growth>>,
 }
 
 impl Sweeps {

@@ -273,3 +273,56 @@ fn an_empty_heat_map_says_why_it_is_empty() {
     let run = folder.run(&[&["simulate", "idle.toml", "--heat-map=heat.svg"][..], &set].concat());
     assert!(run.code == 1 && run.stderr.contains("heat.svg: no cycle was measured"), "{} {}", run.stdout, run.stderr);
 }
+
+/// Spanning trees are safe while a link has one holder. With several virtual channels two worms hold the same links, and each can be first at another
+/// branch: the check said yes, and runs ended in a deadlock.
+#[test]
+fn branches_on_spanning_trees_can_block_each_other_on_several_virtual_channels() {
+    let folder = folder();
+    let cases = [
+        ("random:nodes=11,degree=3,seed=43", "dstm-tarjan", "atomic", 3776, 8, 2, 3),
+        ("torus:4x4", "dstm-1", "atomic", 3, 64, 2, 3),
+        ("random:nodes=10,degree=3,seed=84", "spam", "separate", 4490, 64, 3, 1),
+    ];
+    for (topology, algorithm, reservation, seed, length, virtual_channels, ports) in cases {
+        let verdict = |count: u32| {
+            let (ports, count) = (ports.to_string(), count.to_string());
+            let asked = [
+                &["routing", "--topology", topology, "--algorithm", algorithm, "--consumption-ports", &ports][..],
+                &[
+                    "--buffer=1",
+                    "--replication=independent",
+                    "--reservation",
+                    reservation,
+                    "--virtual-channels",
+                    &count,
+                ],
+                &["--format=json"],
+            ];
+            folder.run(&asked.concat()).json()["deadlock_free"].clone()
+        };
+        assert_eq!((verdict(1), verdict(virtual_channels)), (true.into(), false.into()), "{algorithm}");
+
+        let set = [
+            format!("topology='{topology}'"),
+            format!("algorithm='{algorithm}'"),
+            format!("seed={seed}"),
+            "timing={ startup = 0, routing_delay = 0 }".to_owned(),
+            format!(
+                "traffic={{ arrivals = {{ process = 'burst', interval = 60 }}, length = {length}, multicast = {{ destinations = {{ uniform = [1, 5] }} }} }}"
+            ),
+            format!(
+                "switching={{ buffer = 1, consumption_ports = {ports}, virtual_channels = {virtual_channels}, replication = 'independent', reservation = '{reservation}' }}"
+            ),
+            "run={ mode = 'drain', messages = 1500 }".to_owned(),
+        ];
+        let set: Vec<String> = set.iter().map(|setting| format!("--set={setting}")).collect();
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let run = folder.run(&[&["simulate", "idle.toml", "--format=json"][..], &set].concat());
+        assert_eq!(run.code, 1, "{algorithm}: {}", run.stderr);
+        assert!(run.stderr.contains("can deadlock here"), "{algorithm}: {}", run.stderr);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(report["static_check"]["deadlock_free"], false, "{algorithm}");
+        assert!(!report["deadlock"].is_null(), "{algorithm}");
+    }
+}

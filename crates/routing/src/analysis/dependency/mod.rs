@@ -88,6 +88,8 @@ pub struct Dependencies<'n> {
     separate: bool,
     /// Channels that trees request together: a worm that queues for one may have to wait for the others.
     together: Vec<(u32, u32)>,
+    /// (held, requested), only where several worms can hold a channel between routers at the same time.
+    shared: Vec<(u32, u32)>,
     /// Worms that can hold a channel between routers at the same time.
     virtual_channels: usize,
     /// For each channel, the one consumption channel that its worms use at every node; without it, worms may use any.
@@ -108,6 +110,7 @@ impl<'n> Dependencies<'n> {
             starts: FixedBitSet::new(),
             separate: false,
             together: Vec::new(),
+            shared: Vec::new(),
             virtual_channels: 1,
             classes: None,
             apart: (0, Vec::new()),
@@ -136,10 +139,15 @@ impl<'n> Dependencies<'n> {
     }
 
     /// Sets how many virtual channels every link has, any of which a worm may take: more worms then hold consumption
-    /// channels of the same router. Without this, there is one.
+    /// channels of the same router, and branches of worms on a [spanning tree](Self::of_spanning_trees) can block each other. Without this, there is one.
     #[must_use]
     pub fn with_virtual_channels(mut self, count: u32) -> Self {
         self.virtual_channels = count as usize;
+        if count > 1 {
+            self.waits.append(&mut self.shared);
+            self.waits.sort_unstable();
+            self.waits.dedup();
+        }
         self.apart.1 = self.apart.1.into_iter().map(|group| group.with_virtual_channels(count)).collect();
         self
     }

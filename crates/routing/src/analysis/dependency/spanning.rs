@@ -16,7 +16,8 @@ impl<'n> Dependencies<'n> {
     ///
     /// What the branches of one worm hold back in each other is left out; docs/model.md has the proof that it cannot add a
     /// deadlock, as long as no worm that goes down a tree waits for anything but channels further down it. Where the relation
-    /// breaks that premise, all channels of the tree are taken to wait for each other.
+    /// breaks that premise, all channels of the tree are taken to wait for each other. The proof also needs a link to have one holder: with
+    /// [several virtual channels](Self::with_virtual_channels) the branches of a router are taken to wait for each other.
     ///
     /// O(routers x channels), as [`of_relation`](Self::of_relation).
     pub fn of_spanning_trees(relation: &'n dyn RoutingRelation, trees: &[SpanningTree], bound: bool) -> Self {
@@ -43,9 +44,18 @@ impl<'n> Dependencies<'n> {
         for arriving in network.channel_ids() {
             let Some(tree) = tree_of[arriving.index()] else { continue };
             let router = network.to(arriving);
-            for &down in trees[usize::from(tree)].children(router) {
+            let children = trees[usize::from(tree)].children(router);
+            for &down in children {
+                // Two worms that hold both of these links can each be first on one of them, and wait below the other.
+                dependencies
+                    .shared
+                    .extend(children.iter().filter(|&&other| other != down).map(|other| (down.raw(), other.raw())));
                 dependencies.waits.push((arriving.raw(), down.raw()));
                 if network.nodes_of(router).len() > 0 {
+                    // So can two that deliver here and go on, where these are reserved one by one.
+                    if is_down(arriving) {
+                        dependencies.shared.push((down.raw(), arriving.raw()));
+                    }
                     dependencies.stops.push(Stop { arriving, leaving: Some(down) });
                 }
             }
@@ -62,8 +72,10 @@ impl<'n> Dependencies<'n> {
                 dependencies.waits.extend(others.map(|other| (one.raw(), other.raw())));
             }
         }
-        dependencies.waits.sort_unstable();
-        dependencies.waits.dedup();
+        for pairs in [&mut dependencies.waits, &mut dependencies.shared] {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
         if bound {
             dependencies.classes = Some(tree_of.into());
         }
