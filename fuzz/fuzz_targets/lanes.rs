@@ -45,7 +45,7 @@ fn check(network: &Arc<Network>, tables: &ForwardingTables, groups: &MulticastTa
         union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, branching, lanes)));
         let _ = union.deadlock(1);
     }
-    if let Ok(repaired) = repair(tables, groups, 2) {
+    if let Ok(repaired) = repair(tables, groups, lanes, 2) {
         assert!(!repaired.numbering().is_empty());
     }
 }

@@ -283,7 +283,7 @@ mod tests {
             .collect::<Vec<_>>()
             .concat();
         let files = [
-            ("fabric.net", "Switch 8 \"a\"\n[1] \"b\"[1]\nSwitch 8 \"b\"\n", true),
+            ("fabric.net", "Switch 8 \"a\"\n[1] \"h\"[1]\nCa 1 \"h\"\n[1] \"a\"[1]\n", true),
             ("large.net", &many, true),
             ("ring.txt", "# a ring\n0 1\n1 2\n2 0\n", true),
             ("notes.txt", "", false),

@@ -1,12 +1,17 @@
 //! Multicasts on spanning trees: routers follow the header that they decode, and nothing blocks anything forever.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use wormcast_multicast::{FaultInformation, HeaderFlit, Itinerary, Multicast, Options, Plan, Worm, algorithm_by_name};
+use wormcast_multicast::{
+    Algorithm, FaultInformation, HeaderFlit, Itinerary, Multicast, Options, Plan, Worm, algorithm_by_name,
+};
 use wormcast_network::{NodeId, Ports};
 use wormcast_routing::RoutingRelation;
 use wormcast_simulation::{
-    BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, StopReason, WormEngine,
+    Arrivals, BranchReplication, Buffer, Count, Cycle, Delivery, Destinations, Engine, EngineChoice, EngineConfig,
+    FlitEngine, Header, Length, Mode, MulticastTraffic, Observer, Reservation, Run, Scenario, StopReason, Timing,
+    Traffic, WormEngine, Wormhole, simulate,
 };
 
 use crate::support::{build, node, plain, run_with};
@@ -227,3 +232,57 @@ fn independent_branches_arrive_too() {
     let (log, progress) = run_with(spam.routing(), config, vec![(0, 6, worms)]);
     assert_eq!((progress, log.deliveries.len()), (StopReason::EndReached, 4));
 }
+
+/// What the check calls safe ends, with branches of their own on one to three virtual channels, reserved together or one by one: 240 bursts, of which some
+/// are called safe and some deadlock.
+#[test]
+fn independent_branches_that_are_called_safe_never_deadlock() {
+    let mut numbers = Numbers(17);
+    let (mut safe, mut dead) = (0, 0);
+    for round in 0..240 {
+        let (topology, name) = INDEPENDENT[round % INDEPENDENT.len()];
+        let network = build(topology);
+        let algorithm: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(name, &network, &Options::default()).unwrap());
+        let least = algorithm.capabilities().ports.map_or(1, |ports| ports.consumption);
+        let switching = Wormhole {
+            buffer: Some([Buffer::Flits(1), Buffer::Flits(4)][numbers.below(2) as usize]),
+            virtual_channels: 1 + numbers.below(3) as u32,
+            injection_ports: Some(1 + numbers.below(2) as u32),
+            consumption_ports: Some(least + numbers.below(2) as u32),
+            replication: Some(BranchReplication::Independent),
+            reservation: Some([Reservation::Atomic, Reservation::Separate][numbers.below(2) as usize]),
+            ..Wormhole::default()
+        };
+        let timing = Timing { startup: 0, routing_delay: 0, ..Timing::default() };
+        let burst = Arrivals { interval: Some(20), ..Arrivals::burst(network.nodes() as u32) };
+        let destinations = Destinations::Count(Count { least: 1, most: 5 });
+        let length = 1 + numbers.below(40) as u32;
+        let traffic = Traffic {
+            arrivals: Some(burst),
+            length: Some(Length::from(Count { least: length, most: length })),
+            multicast: Some(MulticastTraffic { destinations, fraction: 1.0, sets: None }),
+            ..Traffic::default()
+        };
+        let run = Run { mode: Some(Mode::Drain), messages: Some(600), ..Run::default() };
+        let scenario = Scenario::new(algorithm, &switching.into(), &timing, &traffic, &run).unwrap();
+        let config = scenario.engine_config();
+        let dependencies =
+            scenario.algorithm().dependencies_with(config.branching()).with_virtual_channels(config.virtual_channels);
+        let called_safe = dependencies.deadlock(config.ports.consumption).is_none();
+        let result = simulate(&scenario, EngineChoice::Flit, round as u64).unwrap();
+        assert!(!called_safe || result.deadlock.is_none(), "{topology} {name} {config:?}");
+        safe += usize::from(called_safe);
+        dead += usize::from(result.deadlock.is_some());
+    }
+    assert!(safe > 40 && dead > 10, "{safe} safe, {dead} deadlocks");
+}
+
+/// Topologies and algorithms that replicate on spanning trees.
+const INDEPENDENT: [(&str, &str); 6] = [
+    ("torus:4x4", "dstm-1"),
+    ("torus:4x4", "dstm-2"),
+    ("random:nodes=11,degree=3,seed=43", "dstm-tarjan"),
+    ("random:nodes=10,degree=3,seed=84", "spam"),
+    ("mesh:3x3", "spam"),
+    ("ring:6", "spam"),
+];

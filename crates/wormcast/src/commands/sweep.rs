@@ -446,8 +446,8 @@ const TOO_SHORT: &str = "Too short: beyond saturation all nodes are busy and in 
                          counts too much or too little, in all replications alike. Set `run.messages` to the number that is named.";
 
 /// What unsettled means, once for all points.
-const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Longer runs settle it: set `run.messages` to the number that \
-                         is named, or raise `stop.max_replications`.";
+const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Set `run.messages` to the number that is named, or raise \
+                         `stop.max_replications`; if the mean goes on growing with the window, the load is more than the network carries.";
 
 /// What unmeasured messages mean, once for all points.
 const UNMEASURED: &str = "Not measured: messages still in flight when a finite run ends, slow ones above all. `run.mode = \"drain\"` measures all.";
