@@ -88,7 +88,7 @@ impl Log {
         let shared = Arc::clone(&state);
         let goes_on = move || {
             while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(Duration::from_secs(1)) {
-                shared.lock().unwrap_or_else(PoisonError::into_inner).write(started.elapsed(), false);
+                write(shared.lock().unwrap_or_else(PoisonError::into_inner).line(started.elapsed(), false));
             }
         };
         // Without a thread there are the lines of what happens.
@@ -99,18 +99,22 @@ impl Log {
     fn show(&self, elapsed: Duration, work: Work, milestone: bool, message: String) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.last = Some((work, message));
-        state.write(elapsed, milestone);
+        write(state.line(elapsed, milestone));
     }
 }
 
 impl LogState {
-    /// A line if it is time for one.
-    fn write(&mut self, elapsed: Duration, milestone: bool) {
-        let Some((work, message)) = &self.last else { return };
-        if let Some(line) = self.lines.line(elapsed, work.left(elapsed), milestone, message) {
-            // Nobody has to read it.
-            let _ = writeln!(io::stderr(), "{line}");
-        }
+    /// A line about what was said last, if it is time for one.
+    fn line(&mut self, elapsed: Duration, milestone: bool) -> Option<String> {
+        let (work, message) = self.last.as_ref()?;
+        self.lines.line(elapsed, work.left(elapsed), milestone, message)
+    }
+}
+
+/// Writes a line if there is one. Nobody has to read it.
+fn write(line: Option<String>) {
+    if let Some(line) = line {
+        let _ = writeln!(io::stderr(), "{line}");
     }
 }
 
@@ -147,9 +151,7 @@ impl Meter {
         let work = Work { done: step.done as f64, all: step.of as f64 };
         let left = work.left(now.saturating_sub(since)).filter(|_| step.of > 0);
         if let Some(lines) = &mut self.lines {
-            if let Some(line) = lines.line(now, left, false, &step.to_string()) {
-                let _ = writeln!(io::stderr(), "{line}");
-            }
+            write(lines.line(now, left, false, &step.to_string()));
             return;
         }
         self.bar.set_position((Work::UNITS as f64 * work.share()) as u64);
@@ -319,6 +321,17 @@ mod tests {
         let line =
             Lines::default().line(seconds(60), Work { done: 0.0, all: 4.0 }.left(seconds(60)), false, "0 of 4 points");
         assert_eq!(line.as_deref(), Some("progress: 0 of 4 points; 60 seconds so far"), "nothing to estimate from");
+    }
+
+    #[test]
+    fn lines_go_on_while_nothing_happens() {
+        let mut state = LogState::default();
+        assert_eq!(state.line(seconds(40), false), None, "nothing was said yet");
+        state.last = Some((Work { done: 0.0, all: 4.0 }, "0 of 4 points".to_owned()));
+        let line = |state: &mut LogState, time| state.line(seconds(time), false);
+        assert_eq!(line(&mut state, 40).as_deref(), Some("progress: 0 of 4 points; 40 seconds so far"));
+        assert_eq!(line(&mut state, 69), None);
+        assert_eq!(line(&mut state, 70).as_deref(), Some("progress: 0 of 4 points; 70 seconds so far"));
     }
 
     #[test]

@@ -285,18 +285,17 @@ impl Document {
                 unless_swept(&mut paths, value.get_ref(), &swept);
             }
             // A table gives all settings in it.
-            let mut gives = Vec::new();
-            within(value.get_ref(), &path, &mut gives);
-            gives.push(path.clone());
+            let mut settings = Vec::new();
+            within(value.get_ref(), &path, &mut settings);
+            settings.push(path.clone());
             // What says the same in the file gives way. Where another override says it, there are two, and an error.
-            for rival in gives.iter().filter_map(|path| rival(path)) {
-                let mut others = self.overridden().map(|(path, value)| (swept(&path).unwrap_or(&path).to_vec(), value));
-                if !others.any(|(path, value)| self::gives(&path, value, &rival)) {
+            for rival in settings.iter().filter_map(|path| rival(path)) {
+                if !self.overridden().any(|(path, value)| gives(&path, value, &rival)) {
                     remove(&mut tree, &rival);
                     paths.push(rival);
                 }
             }
-            paths.extend(gives);
+            paths.extend(settings);
             self.put(&mut tree, &path, &span, value)?;
         }
         paths.extend(laid);
@@ -503,12 +502,16 @@ fn applied(mut path: Vec<String>, quick: bool) -> Option<Vec<String>> {
 /// Settings that say the same in two ways, of which an experiment has one.
 const SAME: [&str; 2] = ["traffic.arrivals.rate", "traffic.arrivals.load"];
 
-/// The setting that one given at a path, or swept there, takes the place of, besides itself.
+/// The other of two settings that say the same, for one that is given or swept at a path.
 fn rival(path: &[String]) -> Option<Vec<String>> {
-    let given = swept(path).unwrap_or(path).iter().flat_map(|part| key_path(part).unwrap_or_default());
-    let given = given.collect::<Vec<_>>().join(".");
+    let given = setting_of(path).join(".");
     let index = SAME.iter().position(|setting| *setting == given)?;
     key_path(SAME[1 - index])
+}
+
+/// The setting that a path gives or sweeps, without quotes around what is swept.
+fn setting_of(path: &[String]) -> Vec<String> {
+    swept(path).unwrap_or(path).iter().flat_map(|part| key_path(part).unwrap_or_default()).collect()
 }
 
 /// Removes the setting at a path, if there is one.
@@ -539,13 +542,13 @@ fn swept(path: &[String]) -> Option<&[String]> {
     path.split_first().filter(|(first, rest)| *first == SWEEP && !rest.is_empty()).map(|(_, rest)| rest)
 }
 
-/// Whether a value at a path gives the setting at another one, by itself or in a table.
+/// Whether a value at a path gives a setting or sweeps it, by itself or in a table.
 fn gives(path: &[String], value: &str, setting: &[String]) -> bool {
     let mut paths = vec![path.to_vec()];
     if let Ok(value) = DeValue::parse(value) {
         within(value.get_ref(), path, &mut paths);
     }
-    paths.iter().any(|path| path == setting)
+    paths.iter().any(|path| setting_of(path) == setting)
 }
 
 /// Drops the paths that a sweep, or what is at `path` of it, has values for.
@@ -664,6 +667,7 @@ mod tests {
         for given in [
             ["traffic.arrivals.rate=0.2", "traffic.arrivals.load=0.3"],
             ["sweep.traffic.arrivals.rate=[0.2]", "traffic.arrivals.load=0.3"],
+            ["sweep={ \"traffic.arrivals.rate\" = [0.2] }", "traffic.arrivals.load=0.3"],
         ] {
             let document = document(&given);
             assert!(Document::has(&document.tree().unwrap().0, &rate), "{given:?}");

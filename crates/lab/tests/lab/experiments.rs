@@ -200,12 +200,12 @@ fn bad_files_are_pointed_at() {
         (
             "seed = 3",
             "switching = { buffer = 2, model = 'central-buffer' }",
-            "x.toml:3:15: `model = \"central-buffer\"` has no setting `buffer`: it is one of `model = \"wormhole\"`; expected one of model, flit_bytes, ",
+            "x.toml:3:15: `model = \"central-buffer\"` has no setting `buffer`, which belongs to `model = \"wormhole\"`; expected one of model, flit_bytes, ",
         ),
         (
             "seed = 3",
             "switching.central_chunks = 2",
-            "x.toml:3:11: `model = \"wormhole\"` has no setting `central_chunks`: it is one of `model = \"central-buffer\"`; expected one of model, buffer, ",
+            "x.toml:3:11: `model = \"wormhole\"` has no setting `central_chunks`, which belongs to `model = \"central-buffer\"`; expected one of model, buffer, ",
         ),
         ("seed = 3", "switching.bufer = 2", "x.toml:3:11: unknown setting `bufer`; did you mean `buffer`?"),
         ("seed = 3", "run.ports = 'all'", "x.toml:3:13: `run.ports`: only `mode = \"plan\"` counts steps"),

@@ -85,7 +85,8 @@ impl VirtualLanes {
 
     /// Whether all switches put each of so many levels on a lane of its own number, on links to other switches.
     pub fn are_levels(&self, count: u32) -> bool {
-        self.link_maps().all(|map| map[..count as usize] == OWN[..count as usize])
+        let count = (count as usize).min(LEVELS);
+        self.link_maps().all(|map| map[..count] == OWN[..count])
     }
 
     /// The lane of each level, if it is the same on all links between switches.

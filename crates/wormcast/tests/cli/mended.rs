@@ -251,7 +251,7 @@ fn one_of_two_settings_that_say_the_same_takes_the_place_of_the_other() {
 fn settings_of_switches_say_whose_they_are_and_what_they_take() {
     let switches = ["--set=switching.model='central-buffer'", "--set=topology='bmin:4x2'", "--set=algorithm='u-min'"];
     let with = |setting: &str, expected: &str| refused(&[&switches[..], &[setting]].concat(), expected);
-    let whose = "has no setting `replication`: it is one of `model = \"wormhole\"` and `model = \"input-buffer\"`; expected one of model,";
+    let whose = "has no setting `replication`, which belongs to `model = \"wormhole\"` and `model = \"input-buffer\"`; expected one of model,";
     with("--set=switching.replication=lockstep", whose);
     with("--set=switching.header_chunks=1", "expected one of `\"replicated\"`, `\"next-packet-memory\"`");
 }

@@ -230,7 +230,7 @@ where
             refused = started.err();
         }
         if let Some(reason) = refused.filter(|_| count == 0) {
-            return Err(WorkersError(format!("the system starts no thread: {reason}")).into());
+            return Err(WorkersError(format!("no thread can be started: {reason}")).into());
         }
         // The channel closes when this closure ends, however it ends, and with it the threads.
         let mut threads = Threads { count, sender, finished };

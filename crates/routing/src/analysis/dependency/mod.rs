@@ -128,6 +128,7 @@ impl<'n> Dependencies<'n> {
             all.stops.extend(&group.stops);
             all.held_up.extend(&group.held_up);
             all.together.extend(&group.together);
+            all.shared.extend(&group.shared);
             all.starts.grow(group.starts.len());
             all.starts.union_with(&group.starts);
             all.separate |= group.separate;
@@ -240,7 +241,7 @@ impl<'n> Dependencies<'n> {
     fn tidy(&mut self) {
         self.divided = None;
         self.apart.1.clear();
-        for pairs in [&mut self.waits, &mut self.held_up, &mut self.together] {
+        for pairs in [&mut self.waits, &mut self.held_up, &mut self.together, &mut self.shared] {
             pairs.sort_unstable();
             pairs.dedup();
         }

@@ -263,7 +263,7 @@ impl Switching {
             .collect();
         (!others.is_empty() && !keys.contains(&key)).then(|| {
             let (others, own) = (others.join(" and "), short_list(keys.iter().copied()));
-            format!("`model = \"{model}\"` has no setting `{key}`: it is one of {others}; expected one of {own}")
+            format!("`model = \"{model}\"` has no setting `{key}`, which belongs to {others}; expected one of {own}")
         })
     }
 }

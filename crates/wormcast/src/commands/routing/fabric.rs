@@ -62,7 +62,7 @@ pub(super) struct FabricArguments {
     )]
     sl2vl: Option<String>,
     /// Change as little as can be found, so that there can be no deadlock, and write what `OpenSM` loads to a folder: `lfts` (`-R file -U`), `lid-matrix` (`-M`),
-    /// `qos-policy.conf` (`-Q -Y`), `opensm.conf` (a line for `-F`), and with them `opensm.mcfdbs`, `groups`, `lanes`, the proof `numbering.csv`, and `repair.json`.
+    /// `qos-policy.conf` (`-Q -Y`), `opensm.conf` (lines for `-F`), and with them `opensm.mcfdbs`, `groups`, `lanes`, the proof `numbering.csv`, and `repair.json`.
     #[arg(
         long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "tables", conflicts_with = "multicasts"
     )]
