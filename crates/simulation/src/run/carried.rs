@@ -67,11 +67,16 @@ impl Scenario {
     /// Why the switching cannot carry a worm; `None` if it can.
     pub(crate) fn refuses_worm(&self, worm: &Worm) -> Option<SimulationError> {
         let kind = kind(&worm.itinerary);
-        if worm.consumption_class.is_some_and(|class| u32::from(class) >= self.engine.ports.consumption) {
+        if let Some(class) = worm.consumption_class
+            && u32::from(class) >= self.engine.ports.consumption
+        {
             return Some(self.switching_error(
                 "switching.consumption_ports",
                 if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" },
-                "are bound to consumption channels that the nodes do not have: raise `consumption_ports`",
+                format!(
+                    "are bound to consumption channels that the nodes do not have: raise `consumption_ports` to {}",
+                    self.algorithm.capabilities().ports.map_or(0, |ports| ports.consumption).max(u32::from(class) + 1)
+                ),
             ));
         }
         if worm.virtual_channels.is_some_and(|range| range.of(self.engine.virtual_channels).is_empty()) {
@@ -95,7 +100,8 @@ impl Scenario {
         })
     }
 
-    fn switching_error(&self, setting: &'static str, worms: &'static str, problem: &'static str) -> SimulationError {
+    fn switching_error(&self, setting: &'static str, worms: &'static str, problem: impl Into<String>) -> SimulationError {
+        let problem = problem.into();
         SimulationError::Switching { setting, algorithm: self.algorithm.name(), worms, problem }
     }
 }

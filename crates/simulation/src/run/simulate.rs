@@ -78,7 +78,7 @@ pub enum SimulationError {
         /// What it sends, such as `paths` or `trees`.
         worms: &'static str,
         /// What does not fit, and what would.
-        problem: &'static str,
+        problem: String,
     },
     /// A plan that breaks the contract of [`Algorithm`](wormcast_multicast::Algorithm).
     #[error("the plan of `{algorithm}` is not as promised: {error}")]

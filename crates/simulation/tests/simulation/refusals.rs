@@ -123,7 +123,7 @@ fn a_worm_that_is_bound_to_a_consumption_channel_beyond_the_last() {
     };
     assert_eq!(
         refused(FnAlgorithm(e_cube(), bound)),
-        "`made` sends paths, which are bound to consumption channels that the nodes do not have: raise `consumption_ports`"
+        "`made` sends paths, which are bound to consumption channels that the nodes do not have: raise `consumption_ports` to 5"
     );
 }
 

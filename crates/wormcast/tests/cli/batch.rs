@@ -15,7 +15,8 @@ fn answers(input: &str) -> Vec<Value> {
         outcome.stdout.lines().map(|line| serde_json::from_str(line).expect("valid JSON")).collect();
     let failed = answers.iter().filter(|answer| answer.get("error").is_some()).count();
     let requests = if answers.len() == 1 { "request" } else { "requests" };
-    let said = format!("warning: {failed} of {} {requests} failed: their answers say why\n", answers.len());
+    let why = if failed == 1 { "its answer says why" } else { "their answers say why" };
+    let said = format!("warning: {failed} of {} {requests} failed: {why}\n", answers.len());
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, if failed == 0 { "" } else { said.as_str() }));
     answers
 }

@@ -12,6 +12,7 @@ use crate::faults::FaultInformation;
 use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::AlgorithmOption;
 
 /// [`Spam`].
 pub const SPAM: Descriptor = Descriptor::built_in(
@@ -51,6 +52,8 @@ pub const SPAM: Descriptor = Descriptor::built_in(
 /// ```
 pub struct Spam {
     routing: SpamRouting,
+    /// Whether it is to stay on its tree on a network that is one.
+    asked_for_tree: bool,
 }
 
 impl Spam {
@@ -65,7 +68,9 @@ impl Spam {
         }
         require_bits(SPAM.name, network)?;
         let routing = SpamRouting::without(network, options.root.unwrap_or_default(), &options.faults.links)?;
-        Ok(Self { routing: if options.own.tree_only() { routing.on_tree_only() } else { routing } })
+        let tree_only = options.own.tree_only();
+        let asked_for_tree = tree_only && network.links() + 1 == network.routers();
+        Ok(Self { routing: if tree_only { routing.on_tree_only() } else { routing }, asked_for_tree })
     }
 }
 
@@ -95,6 +100,31 @@ impl Algorithm for Spam {
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {
         // As many as the two trees have that paper 5 compares it with.
         let ports = Some(Ports { injection: 1, consumption: 2 });
-        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
+        let idle = self
+            .asked_for_tree
+            .then_some((AlgorithmOption::CrossLinks, "the network is a tree, without links beside it"));
+        AlgorithmCapabilities { ports, idle, ..AlgorithmCapabilities::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wormcast_network::TopologySpec;
+
+    use super::*;
+    use crate::registry::algorithm_by_name;
+    use crate::registry::options::AlgorithmOptions;
+
+    #[test]
+    fn leaving_out_links_beside_the_tree_is_idle_where_there_are_none() {
+        let idle = |topology: &str, cross_links| {
+            let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+            let own = AlgorithmOptions { cross_links, ..AlgorithmOptions::default() };
+            let spam = algorithm_by_name("spam", &network, &Options { own, ..Options::default() }).unwrap();
+            spam.capabilities().idle.is_some()
+        };
+        assert!(idle("tree:nodes=9,seed=1", Some(false)));
+        assert!(!idle("tree:nodes=9,seed=1", None) && !idle("tree:nodes=9,seed=1", Some(true)));
+        assert!(!idle("mesh:3x3", Some(false)));
     }
 }

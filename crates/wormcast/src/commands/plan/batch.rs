@@ -53,7 +53,7 @@ pub(super) fn run(path: &str, strict: bool, out: &mut dyn Write) -> Result<(), F
     if strict {
         return Err(Failure::Failed(message));
     }
-    Failure::warn(&format!("{message}: their answers say why"));
+    Failure::warn(&format!("{message}: {} why", if failed == 1 { "its answer says" } else { "their answers say" }));
     Ok(())
 }
 
