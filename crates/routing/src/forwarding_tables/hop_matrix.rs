@@ -246,6 +246,8 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
     let fabric = Arc::clone(&matrix.fabric);
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
+    let mut sections = FixedBitSet::with_capacity(fabric.routers());
+    let mut rows = FixedBitSet::with_capacity(fabric.routers() * fabric.routers());
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let wrong = |problem: String| file.error(line, problem);
         let content = content.trim();
@@ -257,7 +259,11 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
                 hexadecimal_after(content, " guid 0x").ok_or_else(|| wrong("the switch has no guid".to_owned()))?;
             let router = identities.router(guid).map_err(wrong)?;
             let unknown = || wrong(format!("`{}` has no switch with the identifier {guid:#018x}", network.name()));
-            section = Some(router.ok_or_else(unknown)?);
+            let router = router.ok_or_else(unknown)?;
+            if sections.put(router.index()) {
+                return Err(wrong(format!("{} is there already", network.router_label(router))));
+            }
+            section = Some(router);
             continue;
         }
         let Some((_, rest)) = content.strip_prefix("0x").and_then(|rest| rest.split_once(':')) else {
@@ -275,13 +281,33 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
         };
         let port = by_port.iter().position(|&hops| hops == least).map_or(0, |position| position + 1);
         check_port(&fabric, from, port as u32).map_err(wrong)?;
+        if rows.put(matrix.place(from, to)) {
+            let (from, to) = (network.router_label(from), network.router_label(to));
+            return Err(wrong(format!("{from} has a row for {to} already")));
+        }
         if least != NO_PATH && from != to {
             let place = matrix.place(from, to);
             matrix.entries[place] = (least, u8::try_from(port).unwrap_or(0));
         }
     }
+    let at_end = |problem: &str| Err(file.error(text.lines().count().max(1), problem));
     if section.is_none() {
-        return Err(file.error(text.lines().count().max(1), "there is no switch"));
+        return at_end("there is no switch");
+    }
+    // OpenSM does not know switches that it has no link to.
+    let has_section = |router: RouterId| sections.contains(router.index());
+    let is_missing = |&router: &RouterId| {
+        !has_section(router) && fabric.outputs(router).any(|channel| has_section(fabric.to(channel)))
+    };
+    if let Some(missing) = fabric.router_ids().find(is_missing) {
+        return at_end(&format!("the matrix ends without {}", network.router_label(missing)));
+    }
+    for from in fabric.router_ids() {
+        let one_way = |&to: &RouterId| matrix.hops(from, to) != NO_PATH && matrix.hops(to, from) == NO_PATH;
+        if let Some(to) = fabric.router_ids().find(one_way) {
+            let (from, to) = (network.router_label(from), network.router_label(to));
+            return at_end(&format!("{from} has a row for {to}, and {to} none for {from}"));
+        }
     }
     Ok(matrix)
 }
@@ -386,6 +412,20 @@ mod tests {
             (format!("{head}0x0001: # portguid {guid:#018x}\n"), "matrix:2: a row needs hops"),
         ] {
             assert!(message(&text).starts_with(said), "{}", message(&text));
+        }
+        let tables =
+            choose_tables(UP_DOWN.make(&mesh, &RoutingOptions::default()).unwrap().as_ref(), true).unwrap().tables;
+        let whole = HopMatrix::of_shortest_paths(&mesh).unwrap().text(&tables).unwrap();
+        let lines: Vec<&str> = whole.lines().collect();
+        let rows = lines.len() / 4;
+        let cut = |end: usize| message(&lines[..end].join("\n"));
+        for (said, expected) in [
+            (cut(3 * rows), "matrix:15: the matrix ends without S3"),
+            (cut(4 * rows - 2), "matrix:18: S2 has a row for S3, and S3 none for S2"),
+            (message(&format!("{whole}{}\n", lines[4 * rows - 1])), "matrix:21: S3 has a row for S3 already"),
+            (message(&format!("{whole}{}\n", lines[rows])), "matrix:21: S1 is there already"),
+        ] {
+            assert!(said.starts_with(expected), "{said}");
         }
     }
 }

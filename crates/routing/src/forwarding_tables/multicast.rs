@@ -749,6 +749,7 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
     let identities = Identities::new(&fabric);
     let mut section: Option<(RouterId, bool)> = None;
     let mut groups: BTreeMap<u16, HashMap<RouterId, Mask>> = BTreeMap::new();
+    let mut lines = HashMap::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let wrong = |problem: String| file.error(line, problem);
         let trimmed = content.trim();
@@ -770,6 +771,10 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
         if trimmed.starts_with("0x") {
             let (router, crosses) = section.ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
             let (mlid, ports) = if crosses { crossed(content) } else { listed(trimmed) }.map_err(wrong)?;
+            if let Some(before) = lines.insert((mlid, router), line) {
+                let switch = network.router_label(router);
+                return Err(wrong(format!("{switch} has an entry for {mlid:#06x} already, in line {before}")));
+            }
             let mask = groups.entry(mlid).or_default().entry(router).or_default();
             for port in ports {
                 check_port(&fabric, router, port).map_err(wrong)?;
@@ -1014,7 +1019,11 @@ mod tests {
         assert_eq!((none.connected, none.missing.len()), (false, 2));
 
         // Both ways round: packets run in a circle.
-        let full: String = text.replace("Out Port(s)\n", "Out Port(s)\n0xC001 : 0x001  0x002 \n");
+        let rows = text.lines().map(|line| {
+            let (mlid, ports) = line.split_once(" : ").unwrap_or((line, ""));
+            if mlid == "0xC001" { format!("0xC001 : 0x001  0x002 {ports}\n") } else { format!("{line}\n") }
+        });
+        let full: String = rows.collect();
         let circle = parse_multicast_tables(&ring, "mc", &full).unwrap();
         assert_eq!(circle.reports(None)[0].circle.as_ref().map(Vec::len), Some(6));
 
@@ -1042,6 +1051,10 @@ mod tests {
             (&format!("Switch {guid:#018x}\n0x0001 : 0x001"), "mc:2: `0x0001` is no address of a group"),
             (&format!("Switch {guid:#018x}\n0xC001 : 1"), "mc:2: `1` is no port"),
             (&format!("Switch {guid:#018x}\n0xC001 0x001"), "mc:2: an entry needs a `:`"),
+            (
+                &format!("Switch {guid:#018x}\n0xC001 : 0x001\n0xC002 : 0x001\n0xC001 : 0x002"),
+                "mc:4: S0 has an entry for 0xc001 already, in line 2",
+            ),
             (
                 &format!("Multicast mlids of switch guid {guid:#018x} (S0):\n0xc001       x"),
                 "mc:2: found `x` in column 14",

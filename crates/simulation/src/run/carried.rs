@@ -100,7 +100,12 @@ impl Scenario {
         })
     }
 
-    fn switching_error(&self, setting: &'static str, worms: &'static str, problem: impl Into<String>) -> SimulationError {
+    fn switching_error(
+        &self,
+        setting: &'static str,
+        worms: &'static str,
+        problem: impl Into<String>,
+    ) -> SimulationError {
         let problem = problem.into();
         SimulationError::Switching { setting, algorithm: self.algorithm.name(), worms, problem }
     }
