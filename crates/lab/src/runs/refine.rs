@@ -51,7 +51,10 @@ pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
 pub struct Onset {
     /// The settings that the curve's points have in common, `key=value`; empty if the curve is the only one.
     pub of: String,
-    /// The last value of the horizontal axis before the first that is saturated.
+    /// The last value of the horizontal axis below which all, and which itself, have a settled mean; `None` if the first has none. Above it, and up
+    /// to [`from`](Self::from), windows were too short to tell.
+    pub settled: Option<f64>,
+    /// The last value before the first that is saturated.
     pub from: f64,
     /// The first value that is saturated.
     pub to: f64,
@@ -59,9 +62,16 @@ pub struct Onset {
 
 impl fmt::Display for Onset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { of, from, to } = self;
-        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
-        write!(f, "{of}not saturated up to {from}, saturated from {to} on")
+        let Self { of, settled, from, to } = self;
+        if !of.is_empty() {
+            write!(f, "{of}: ")?;
+        }
+        match settled {
+            Some(settled) if settled == from => write!(f, "not saturated up to {from}, ")?,
+            Some(settled) => write!(f, "not saturated up to {settled}, unsettled up to {from}, ")?,
+            None => write!(f, "unsettled up to {from}, ")?,
+        }
+        write!(f, "saturated from {to} on")
     }
 }
 
@@ -189,17 +199,19 @@ fn values(along: &str, points: &[Point]) -> Vec<f64> {
 
 /// Where each curve becomes saturated: between the last value before the first that is, and that.
 fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Onset> {
-    let mut curves: BTreeMap<String, Vec<(f64, bool)>> = BTreeMap::new();
+    let mut curves: BTreeMap<String, Vec<(f64, Outcome)>> = BTreeMap::new();
     for (point, of_point) in points.iter().zip(runs) {
         let Some(x) = point.coordinate(along).and_then(|coordinate| coordinate.value.as_f64()) else { continue };
         let others = point.coordinates.iter().filter(|coordinate| coordinate.key != along);
         let curve = others.map(|c| format!("{}={}", c.key, c.text())).collect::<Vec<_>>().join(" ");
-        curves.entry(curve).or_default().push((x, of_point.outcome == Outcome::Saturated));
+        curves.entry(curve).or_default().push((x, of_point.outcome));
     }
-    let onset = |(of, mut curve): (String, Vec<(f64, bool)>)| {
+    let onset = |(of, mut curve): (String, Vec<(f64, Outcome)>)| {
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let at = curve.iter().position(|&(_, saturated)| saturated)?;
-        Some(Onset { of, from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
+        let at = curve.iter().position(|&(_, outcome)| outcome == Outcome::Saturated)?;
+        let is_settled = |&&(_, outcome): &&(f64, Outcome)| matches!(outcome, Outcome::Precise | Outcome::Exhausted);
+        let settled = curve[..at].iter().take_while(is_settled).last().map(|&(x, _)| x);
+        Some(Onset { of, settled, from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
     };
     curves.into_iter().filter_map(onset).collect()
 }
@@ -207,6 +219,14 @@ fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Onset> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_with_windows_that_are_too_short_are_not_said_to_be_carried() {
+        let onset = |of: &str, settled| Onset { of: of.to_owned(), settled, from: 0.75, to: 1.0 }.to_string();
+        assert_eq!(onset("", Some(0.75)), "not saturated up to 0.75, saturated from 1 on");
+        assert_eq!(onset("a=1", Some(0.5)), "a=1: not saturated up to 0.5, unsettled up to 0.75, saturated from 1 on");
+        assert_eq!(onset("", None), "unsettled up to 0.75, saturated from 1 on");
+    }
 
     #[test]
     fn gaps_are_halved_at_short_numbers_between_their_ends() {
@@ -223,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_the_widest_interval_of_all_and_not_its_widest_gap() {
-        let onset = Onset { of: String::new(), from: 0.75, to: 1.0 };
+        let onset = Onset { of: String::new(), settled: None, from: 0.75, to: 1.0 };
         let crossing = |from, to| Crossing { of: String::new(), between: ["a", "b"].map(str::to_owned), from, to };
         let xs = [0.5, 0.625, 0.75, 1.0];
         let left = Remaining::of(std::slice::from_ref(&onset), &[crossing(0.5, 1.0)], &xs, &[]);
@@ -232,7 +252,7 @@ mod tests {
         let dense: Vec<f64> = (500..=1000).map(|x| f64::from(x) / 1000.0).collect();
         let left = Remaining::of(&[], &[crossing(0.5, 1.0)], &dense, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: Some(0.5) });
-        let narrow = Onset { of: String::new(), from: 0.99, to: 1.0 };
+        let narrow = Onset { of: String::new(), settled: Some(0.99), from: 0.99, to: 1.0 };
         let left = Remaining::of(&[narrow], &[], &xs, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: None });
     }

@@ -216,7 +216,7 @@ fn left(widest: Option<f64>, undecided: Option<f64>) -> String {
     match (narrowed, decided) {
         (Some(narrowed), Some(decided)) => format!("{narrowed}; {decided}"),
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => "every interval is known to 2%".to_owned(),
+        (None, None) => "no interval is wider than 2%".to_owned(),
     }
 }
 
@@ -468,6 +468,6 @@ mod tests {
         assert_eq!(left(Some(0.13), None), narrowed);
         assert_eq!(left(Some(0.13), Some(0.2)), format!("{narrowed}; an interval of 20% {decided}"));
         assert_eq!(left(None, Some(0.2)), format!("an interval of 20% {decided}"));
-        assert_eq!(left(None, None), "every interval is known to 2%");
+        assert_eq!(left(None, None), "no interval is wider than 2%");
     }
 }
