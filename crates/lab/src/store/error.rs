@@ -81,7 +81,9 @@ impl StoreProblem {
             Self::Locked => format!("the result store `{store}` is locked by another process"),
             Self::ReadOnly => format!("the result store `{store}` is read-only"),
             Self::Disk(reason) => {
-                format!("the result store `{store}` cannot be read or written: {reason}; what it has is kept")
+                format!(
+                    "the result store `{store}` cannot be read or written: {reason} (is the disk full, or a quota reached?); what it has is kept"
+                )
             }
             Self::Full => format!(
                 "no space left for the result store `{store}`; what it has is safe, and the sweep goes on from there"

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::experiment::SettingArguments;
-use super::results::{folder, make_folder, unusable, usual_store};
+use super::results::{folder, is_there, make_folder, unusable, usual_store};
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
@@ -93,7 +93,7 @@ fn sources(arguments: &Arguments, into: &Path) -> Result<Vec<Store>, Failure> {
     let target = file_place(into);
     for path in &arguments.stores {
         let shown = path.display();
-        if !path.exists() {
+        if !is_there(path)? {
             return Err(Failure::BadInput(format!("there is no result store `{shown}`")));
         }
         if path.metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {

@@ -97,7 +97,7 @@ impl Places {
     /// The store, which must be there.
     pub(crate) fn existing_store(&self) -> Result<Store, Failure> {
         let path = self.store();
-        if !path.exists() {
+        if !is_there(&path)? {
             let usual = Path::new(OUT).join(STORE);
             let hint = if self.store.is_none() && usual.exists() {
                 format!(", or name another: `--store {}`", usual.display())
@@ -120,6 +120,12 @@ impl Places {
     pub(crate) fn store_of(&self, name: &str) -> PathBuf {
         self.store.clone().unwrap_or_else(|| self.out.join(name))
     }
+}
+
+/// Whether there is a store, if that can be found out.
+pub(crate) fn is_there(store: &Path) -> Result<bool, Failure> {
+    let unknown = |error| Failure::BadInput(format!("cannot open the result store `{}`: {error}", store.display()));
+    store.try_exists().map_err(unknown)
 }
 
 /// The path of a store, as an argument names it.

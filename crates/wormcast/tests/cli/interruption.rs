@@ -304,8 +304,7 @@ fn a_disk_that_fails_is_reported_and_the_sweep_goes_on_later() {
     limited.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = outcome(limited.spawn().unwrap());
     assert_eq!(failed.code, 1, "{failed:?}");
-    let message =
-        "error: the result store `out/store.db` cannot be read or written: disk I/O error; what it has is kept\n";
+    let message = "error: the result store `out/store.db` cannot be read or written: disk I/O error (is the disk full, or a quota reached?); what it has is kept\n";
     assert_eq!(failed.stderr, message);
     let alone = &*SWEPT;
     assert!(!alone.is_part_of(&folder).is_empty());

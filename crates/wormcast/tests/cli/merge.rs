@@ -82,6 +82,7 @@ fn what_cannot_be_merged_is_said_and_stays() {
     folder.run(&["sweep", "small.toml", "--shard=1/1", "--store=a.db"]).success();
     for (stores, expected) in [
         (&["none.db"][..], "there is no result store `none.db`"),
+        (&["small.toml/x.db"], "cannot open the result store `small.toml/x.db`: Not a directory"),
         (&["a.db", "text.db"], "`text.db` is not a result store"),
         (&["a.db", "--store=./a.db"], "`a.db` is the store that is written, too"),
         (&["a.db", "--set=traffic.length=12"], "`--set` is a setting of an experiment: name its file"),
