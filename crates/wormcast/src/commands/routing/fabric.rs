@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::network::input::input_name;
 use crate::network::{Network, RouterId};
 use crate::routing::{
-    ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs, Repair, TreeSearch,
+    ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs, Repair, SearchEnd,
     VirtualLanes, analyse_tables, permitted_trees, read_hop_matrix, read_levels, read_maps, read_members,
     read_multicast_tables, repair,
 };
@@ -387,12 +387,12 @@ fn write_repair(
 }
 
 /// How a search ended, for users.
-fn ended(search: TreeSearch) -> &'static str {
+fn ended(search: SearchEnd) -> &'static str {
     match search {
-        TreeSearch::NotNeeded => "not-needed",
-        TreeSearch::Found => "found",
-        TreeSearch::Proven => "proven",
-        TreeSearch::GivenUp => "given-up",
+        SearchEnd::NotNeeded => "not-needed",
+        SearchEnd::Found => "found",
+        SearchEnd::Proven => "proven",
+        SearchEnd::GivenUp => "given-up",
     }
 }
 

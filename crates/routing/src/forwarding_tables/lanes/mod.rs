@@ -1,0 +1,414 @@
+//! Virtual lanes: the service levels of paths, and the tables by which switches put the packets of a level on lanes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, as_fabric};
+
+use super::TablesError;
+use super::multicast::MulticastGroup;
+
+mod configuration;
+mod levels;
+mod maps;
+
+pub use levels::read_levels;
+pub use maps::read_maps;
+
+/// How many service levels there are.
+const LEVELS: usize = 16;
+/// The lane of management, on which data is dropped.
+const DROPPED: u8 = 15;
+/// In a table of levels: nothing is said.
+const UNSAID: u8 = u8::MAX;
+/// Each level on a lane of its own.
+const OWN: Map = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+/// The first address of groups.
+const FIRST_GROUP: u32 = 0xc000;
+
+/// The lane that each level is put on.
+type Map = [u8; LEVELS];
+
+/// Virtual lanes of a fabric: the service level of each path, and the lanes that switches put each level on.
+///
+/// A level is 0 where nothing is said of its source, and the lane is the level in switches of which nothing is said. Data on lane 15 is dropped.
+///
+/// Memory: a byte for each source and address, 16 bytes for each pair of ports of a switch.
+#[derive(Clone, Debug)]
+pub struct VirtualLanes {
+    fabric: Arc<Network>,
+    /// By source, and then by address.
+    levels: HashMap<NodeId, Vec<u8>>,
+    /// The levels of groups, by source and address.
+    of_groups: HashMap<(NodeId, u16), u8>,
+    /// By router, and then by the ports in and out.
+    maps: Vec<Option<HashMap<(u8, u8), Map>>>,
+    count: u32,
+}
+
+/// Where a packet comes from that a switch puts on a lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arrival {
+    /// From a node of its own.
+    Node(NodeId),
+    /// From another switch.
+    Channel(ChannelId),
+}
+
+impl VirtualLanes {
+    /// One lane for everything.
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric.
+    pub fn new(network: &Arc<Network>) -> Result<Self, TablesError> {
+        let fabric = as_fabric(network)?;
+        let maps = vec![None; fabric.routers()];
+        Ok(Self { fabric, levels: HashMap::new(), of_groups: HashMap::new(), maps, count: 1 })
+    }
+
+    /// The number of lanes: one more than the highest that a packet can be on.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// These on at least as many lanes.
+    #[must_use]
+    pub fn with_lanes(mut self, lanes: u32) -> Self {
+        self.count = self.count.max(lanes);
+        self
+    }
+
+    /// Whether switches have tables that put levels on lanes; without any, each level is a lane of its own.
+    pub fn has_maps(&self) -> bool {
+        self.maps.iter().any(Option::is_some)
+    }
+
+    /// Whether all switches put each of so many levels on a lane of its own number, on links to other switches.
+    pub fn are_levels(&self, count: u32) -> bool {
+        let count = (count as usize).min(LEVELS);
+        self.link_maps().all(|map| map[..count] == OWN[..count])
+    }
+
+    /// The lane of each level, if it is the same on all links between switches.
+    pub fn common_map(&self) -> Option<[u8; 16]> {
+        let mut maps = self.link_maps();
+        let common = maps.next().unwrap_or(OWN);
+        maps.all(|map| map == common).then_some(common)
+    }
+
+    /// The maps on links from switches to others, of all ports by which packets come in.
+    fn link_maps(&self) -> impl Iterator<Item = Map> + '_ {
+        let links = self.fabric.router_ids().flat_map(|router| self.fabric.outputs(router));
+        links.flat_map(|channel| {
+            let router = self.fabric.from(channel);
+            let leaving = self.fabric.port_of(channel);
+            let maps = self.maps[router.index()].as_ref();
+            let is_taken =
+                move |&(arriving, out): &(u8, u8)| Some(u32::from(out)) == leaving && arriving != out && arriving != 0;
+            let own = maps.is_none().then_some(OWN);
+            let said = maps.into_iter().flatten().filter(move |(ports, _)| is_taken(ports)).map(|(_, &map)| map);
+            own.into_iter().chain(said)
+        })
+    }
+
+    /// The same levels, each on a lane of its own.
+    #[must_use]
+    pub(super) fn without_maps(mut self) -> Self {
+        self.maps.fill(None);
+        self.count_lanes();
+        self
+    }
+
+    /// The service levels that are put on the lanes below a number by all switches; of those that are always on the same lanes, the first.
+    pub(super) fn levels_on(&self, lanes: u32) -> Vec<u8> {
+        let maps = || self.maps.iter().flatten().flat_map(HashMap::values);
+        let is_own = self.maps.iter().any(Option::is_none);
+        let fits = |&level: &u8| {
+            !(is_own && u32::from(level) >= lanes) && maps().all(|map| u32::from(map[usize::from(level)]) < lanes)
+        };
+        let mut levels: Vec<u8> = Vec::new();
+        for level in (0..DROPPED).filter(fits) {
+            let is_same = |other: u8| maps().all(|map| map[usize::from(level)] == map[usize::from(other)]);
+            if is_own || !levels.iter().any(|&other| is_same(other)) {
+                levels.push(level);
+            }
+        }
+        levels
+    }
+
+    /// Sets the service level of packets from a node to an address.
+    pub(super) fn set_level(&mut self, source: NodeId, address: u16, level: u8) {
+        let levels = self.levels.entry(source).or_default();
+        // What is said of none of them is level 0.
+        if levels.is_empty() {
+            *levels = vec![0; usize::from(FIRST_GROUP as u16)];
+        }
+        levels.resize(levels.len().max(usize::from(address) + 1), UNSAID);
+        levels[usize::from(address)] = level;
+        self.count = self.count.max(u32::from(level) + 1);
+    }
+
+    /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
+    pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
+        let mut changed = 0;
+        for level in self.levels.values_mut().flatten().filter(|level| **level != UNSAID && u32::from(**level) >= lanes)
+        {
+            *level = 0;
+            changed += 1;
+        }
+        self.count = self.count.min(lanes);
+        changed
+    }
+
+    /// These with another service level for all packets of groups.
+    #[must_use]
+    pub(super) fn with_groups_on(mut self, groups: &[MulticastGroup], level: u8) -> Self {
+        for group in groups {
+            for member in group.members() {
+                self.of_groups.insert((member, group.mlid), level);
+            }
+        }
+        let own = if self.maps.iter().any(Option::is_none) { u32::from(level) } else { 0 };
+        let mapped = self.maps.iter().flatten().flat_map(HashMap::values).map(|map| u32::from(map[usize::from(level)]));
+        let highest = mapped.filter(|&lane| lane != u32::from(DROPPED)).max().unwrap_or(0).max(own);
+        self.count = self.count.max(highest + 1);
+        self
+    }
+
+    /// The service levels of the packets of groups: those that differ from another.
+    pub(super) fn levels_of_groups(&self, groups: &[MulticastGroup]) -> Vec<u8> {
+        let members = groups.iter().flat_map(|group| group.members().into_iter().map(|member| (member, group.mlid)));
+        let mut levels: Vec<u8> = members.map(|(member, mlid)| self.level_of_group(member, mlid)).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        if levels.is_empty() { vec![0] } else { levels }
+    }
+
+    /// The number of switches of which nothing is said, so that each level is a lane of its own there.
+    pub fn switches_without(&self) -> usize {
+        self.maps.iter().filter(|map| map.is_none()).count()
+    }
+
+    /// The service level of packets from a node to an address: `None` if levels are said for this source, but not for this address.
+    pub fn level(&self, source: NodeId, address: u16) -> Option<u8> {
+        match self.levels.get(&source) {
+            None => Some(0),
+            Some(levels) => levels.get(usize::from(address)).copied().filter(|&level| level != UNSAID),
+        }
+    }
+
+    /// The service level of packets from a node to a group: 0 if nothing is said.
+    pub fn level_of_group(&self, source: NodeId, mlid: u16) -> u8 {
+        self.of_groups.get(&(source, mlid)).copied().unwrap_or(0)
+    }
+
+    /// The lane of a level between two ports of a switch; `None` if its packets are dropped.
+    fn between(&self, router: RouterId, arriving: Option<u32>, leaving: Option<u32>, level: u8) -> Option<u32> {
+        let lane = match &self.maps[router.index()] {
+            None => level,
+            Some(map) => map.get(&(arriving? as u8, leaving? as u8))?[usize::from(level)],
+        };
+        (lane != DROPPED).then_some(u32::from(lane))
+    }
+
+    fn port_in(&self, arrival: Arrival) -> Option<u32> {
+        match arrival {
+            Arrival::Node(node) => self.fabric.node_port(node),
+            Arrival::Channel(channel) => self.fabric.port_of(self.fabric.reverse(channel)),
+        }
+    }
+
+    /// The lane of a channel that packets of a level are put on; `None` if they are dropped.
+    pub(super) fn lane(&self, arrival: Arrival, channel: ChannelId, level: u8) -> Option<u32> {
+        self.between(self.fabric.from(channel), self.port_in(arrival), self.fabric.port_of(channel), level)
+    }
+
+    /// Whether packets of a level are delivered to a node.
+    pub(super) fn delivers(&self, arrival: Arrival, node: NodeId, level: u8) -> bool {
+        let router = self.fabric.router_of(node);
+        self.between(router, self.port_in(arrival), self.fabric.node_port(node), level).is_some()
+    }
+
+    /// The lane between two channels that `ibdmchk` takes for both, whatever lane a packet came on.
+    pub(super) fn of_turn(&self, arriving: ChannelId, leaving: ChannelId) -> Option<u32> {
+        self.lane(Arrival::Channel(arriving), leaving, 0)
+    }
+
+    fn count_lanes(&mut self) {
+        let mut used = [false; LEVELS];
+        used[0] = true;
+        let given = self.levels.values().flatten().chain(self.of_groups.values());
+        given.filter(|&&level| level != UNSAID).for_each(|&level| used[usize::from(level)] = true);
+        let levels = || (0..LEVELS).filter(|&level| used[level]);
+        let own = levels().filter(|_| self.maps.iter().any(Option::is_none)).map(|level| level as u8);
+        let mapped = self.maps.iter().flatten().flat_map(HashMap::values);
+        let mapped = mapped.flat_map(|map| levels().map(move |level| map[level]));
+        let highest = own.chain(mapped).filter(|&lane| lane != DROPPED).max().unwrap_or(0);
+        self.count = u32::from(highest) + 1;
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
+
+    use super::*;
+    use crate::forwarding_tables::{
+        ForwardingTables, NetworkLfts, Target, UnicastWaits, choose_tables, parse_lfts, witness_in_lanes,
+    };
+    use crate::registry::RoutingOptions;
+    use crate::relations::up_down::UP_DOWN;
+
+    /// A ring of six switches with a host each, with up*/down* tables that have addresses.
+    fn ring() -> (Arc<Network>, ForwardingTables) {
+        let ring = "ring:6".parse::<TopologySpec>().unwrap().build().unwrap();
+        let ring = FileFormat::Fabric.parse("ring", &NetworkIbsim(&ring).to_string()).unwrap();
+        let relation = UP_DOWN.make(&ring, &RoutingOptions::default()).unwrap();
+        let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
+        let text = NetworkLfts::new(&tables).unwrap().to_string();
+        let tables = parse_lfts(&ring, "lfts", &text).unwrap();
+        (ring, tables)
+    }
+
+    fn address(tables: &ForwardingTables, node: u32) -> u16 {
+        let place = tables.addresses_of(Target::Node(NodeId::new(node))).next().unwrap();
+        tables.destinations()[place].address.unwrap()
+    }
+
+    fn lanes(ring: &Arc<Network>) -> VirtualLanes {
+        VirtualLanes::new(ring).unwrap()
+    }
+
+    #[test]
+    fn three_forms_of_levels_are_the_same() {
+        let (ring, tables) = ring();
+        let (port, adapter) = (ring.node_guid(NodeId::new(0)).unwrap(), ring.adapter_guid(NodeId::new(0)).unwrap());
+        let to = address(&tables, 3);
+        let lines = format!("{port:#018x} {to} 2\n# a remark\n{adapter:#018x} 49153 3\n");
+        let sections = format!("Channel Adapter {port:#018x}, base LID 1, \"H0\"\n{to:#06x} : 2\n0xC001 : 3\n");
+        let records = |slid: u16, dlid: u16, sl: u8| {
+            format!(
+                "PathRecord dump:\n\t\tdlid....................{dlid}\n\t\tslid....................{slid}\n\t\tsl......................{sl:#X}\n\t\tmtu.....................0x84\n"
+            )
+        };
+        let from = address(&tables, 0);
+        let records = records(from, to, 2) + &records(from, 0xc001, 3);
+        for text in [lines, sections, records] {
+            let lanes = lanes(&ring).with_levels(&tables, "levels", &text).unwrap();
+            assert_eq!(lanes.level(NodeId::new(0), to), Some(2));
+            assert_eq!(lanes.level(NodeId::new(0), address(&tables, 2)), None, "said for others of this source");
+            assert_eq!(lanes.level(NodeId::new(1), to), Some(0), "nothing is said of this source");
+            let groups = [0, 1].map(|node| lanes.level_of_group(NodeId::new(node), 0xc001));
+            assert_eq!((groups, lanes.count(), lanes.switches_without()), ([3, 0], 4, 6));
+        }
+    }
+
+    /// A switch's table, in which `lane` says what a level is put on between two ports.
+    fn map(ring: &Network, router: u32, lane: impl Fn(u32, u32, u32) -> u32) -> String {
+        let guid = ring.router_guid(RouterId::new(router)).unwrap();
+        let mut text = format!("Switch {guid:#018x}, base LID {router}, \"S{router}\"\n#in out : 0  1\n#-----\n");
+        for (a, b) in (0..=36).flat_map(|a| (0..=36).map(move |b| (a, b))) {
+            let lanes: Vec<String> = (0..16).map(|level| format!("{:<2}", lane(a, b, level))).collect();
+            writeln!(text, "{a:<3} {b:<3} : {}", lanes.join(" ")).unwrap();
+        }
+        text + "#-----\n\n"
+    }
+
+    #[test]
+    fn lanes_depend_on_ports_and_packets_are_dropped_on_15() {
+        let (ring, tables) = ring();
+        let to = address(&tables, 2);
+        let mut sources = String::new();
+        for guid in ring.node_ids().filter_map(|node| ring.node_guid(node)) {
+            for to in tables.destinations().iter().filter_map(|destination| destination.address) {
+                writeln!(sources, "{guid:#018x} {to} 1").unwrap();
+            }
+        }
+        // Switch 1 puts what comes from switch 0 on lane 3; the adapter's table is passed over.
+        let port_to_0 = ring.port_of(ring.channel_between(RouterId::new(1), RouterId::new(0)).unwrap()).unwrap();
+        let by_port = map(&ring, 1, |arriving, _, level| if arriving == port_to_0 { 3 } else { level.min(1) });
+        let adapter = format!(
+            "Channel Adapter {:#018x}, base LID 9, \"H0\"\n0   0   : {}\n",
+            ring.node_guid(NodeId::new(0)).unwrap(),
+            "0 ".repeat(16)
+        );
+        let given = lanes(&ring).with_levels(&tables, "levels", &sources).unwrap();
+        let given = given.with_maps("maps", &(by_port + &adapter)).unwrap();
+        assert_eq!((given.count(), given.switches_without()), (4, 5));
+        let waits = UnicastWaits::in_lanes(&tables, &given);
+        let on = |from, to, lane| {
+            let channel = ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
+            ChannelId::new(channel.raw() * given.count() + lane)
+        };
+        let pairs: Vec<(ChannelId, ChannelId)> = waits.pairs().collect();
+        assert!(pairs.contains(&(on(0, 1, 1), on(1, 2, 3))), "{pairs:?}");
+        assert!(!pairs.contains(&(on(0, 1, 1), on(1, 2, 1))));
+        assert_eq!((waits.dropped, waits.without_level), (0, 0));
+        let step = [(0, 1, 1), (1, 2, 3)]
+            .map(|(from, to, lane)| (ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap(), lane));
+        let witness = witness_in_lanes(&tables, &given, step, 1);
+        assert!(witness.pairs.unwrap() >= 1 && witness.examples[0].1 != NodeId::new(1));
+
+        // The same on 15: what goes through switch 1 is dropped there.
+        let dropping = map(&ring, 1, |arriving, _, level| if arriving == port_to_0 { 15 } else { level.min(1) });
+        let dropping =
+            lanes(&ring).with_levels(&tables, "levels", &sources).unwrap().with_maps("maps", &dropping).unwrap();
+        let waits = UnicastWaits::in_lanes(&tables, &dropping);
+        assert!(waits.dropped > 0 && dropping.level(NodeId::new(0), to) == Some(1));
+        assert!(waits.pairs().all(|(held, next)| {
+            let [held, next] = [held, next].map(|lane| ChannelId::new(lane.raw() / dropping.count()));
+            (ring.from(held), ring.from(next)) != (RouterId::new(0), RouterId::new(1))
+        }));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_what_is_wrong() {
+        let (ring, tables) = ring();
+        let guid = ring.node_guid(NodeId::new(0)).unwrap();
+        let levels = |text: &str| lanes(&ring).with_levels(&tables, "levels", text).unwrap_err().to_string();
+        for (text, said) in [
+            ("", "levels:1: there is no service level"),
+            ("0x1 2 3", "levels:1: `ring` has no device with the identifier 0x0000000000000001"),
+            ("0x1 2", "levels:1: found 2 words"),
+            ("1 2 3", "levels:1: `1` is no identifier"),
+            (&format!("{guid:#018x} 2 16"), "levels:1: a service level is a number from 0 to 15"),
+            (&format!("{guid:#018x} x 1"), "levels:1: `x` is no decimal address"),
+            (&format!("{guid:#018x} 70000 1"), "levels:1: an address is a number from 1 to 65535"),
+            (&format!("{guid:#018x} 999 1"), "levels:1: the tables have no address 999"),
+            (&format!("{guid:#018x} 2 1\n{guid:#018x} 2 0"), "levels:2: this path has the service level 1 already"),
+            ("0x0002 : 1", "levels:1: an entry before the first device"),
+            ("PathRecord dump:\ndlid....2\n", "levels:2: the record that begins in line 1 lacks"),
+            ("PathRecord dump:\nsl......x\n", "levels:2: `x` is no number"),
+        ] {
+            assert!(levels(text).starts_with(said), "{}", levels(text));
+        }
+        let switch = ring.router_guid(RouterId::new(0)).unwrap();
+        let maps = |text: &str| lanes(&ring).with_maps("maps", text).unwrap_err().to_string();
+        let of_16 = "0x01 0x23 0x45 0x67 0x01 0x23 0x45 0x67";
+        for (text, said) in [
+            ("", "maps:1: there is no switch"),
+            ("1 2 : 0", "maps:1: an entry before the first switch"),
+            ("Switch, base LID 2", "maps:1: the device has no identifier"),
+            (&format!("0xbad 1 2 {of_16}"), "maps:1: `ring` has no device with the identifier 0x0000000000000bad"),
+            (&format!("{switch:#018x} 1 2 0x01"), "maps:1: found lanes for 2 service levels, not for 16"),
+            (&format!("{switch:#018x} 1 x {of_16}"), "maps:1: expected the port out"),
+            (&format!("{switch:#018x} 1 99 {of_16}"), "maps:1: `S0` has no port 99: it has 36"),
+            (
+                &format!("{switch:#018x} 1 2 {of_16}"),
+                "maps:1: the lanes of `S0`, which begin here, lack those from port",
+            ),
+            (
+                &format!("{switch:#018x} 1 2 {of_16}\n{switch:#018x} 1 2 0x11 0x23 0x45 0x67 0x01 0x23 0x45 0x67"),
+                "maps:2: `S0` has other lanes from port 1 to port 2 already",
+            ),
+        ] {
+            assert!(maps(text).starts_with(said), "{}", maps(text));
+        }
+    }
+}
