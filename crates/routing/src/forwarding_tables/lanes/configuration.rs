@@ -14,8 +14,12 @@ impl VirtualLanes {
     }
 
     /// The service levels of paths as a policy that `OpenSM` takes with `-Q -Y FILE`: for each level but 0, which ports have it to which. Nothing if
-    /// all have level 0, and groups, too: the level of a partition's groups would else be that of its paths.
+    /// all have level 0, and groups, too: the level of a partition's groups would else be that of its paths. Nothing, too, if the addresses of a port have
+    /// different levels, which no policy can say.
     pub fn policy(&self, tables: &ForwardingTables) -> String {
+        if !self.differing(tables).is_empty() {
+            return String::new();
+        }
         // Ports whose paths have the same levels share rules.
         let mut alike: BTreeMap<BTreeMap<u8, Vec<u64>>, Vec<u64>> = BTreeMap::new();
         for node in self.fabric.node_ids() {
@@ -25,7 +29,11 @@ impl VirtualLanes {
                 let (Target::Node(to), Some(address)) = (destination.target, destination.address) else { continue };
                 let level = self.level(node, address).unwrap_or(0);
                 if let Some(to) = self.fabric.node_guid(to).filter(|_| level > 0 && to != node) {
-                    by_level.entry(level).or_default().push(to);
+                    let ports = by_level.entry(level).or_default();
+                    // A port with several addresses, once.
+                    if ports.last() != Some(&to) {
+                        ports.push(to);
+                    }
                 }
             }
             if !by_level.is_empty() {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, as_fabric};
 
-use super::TablesError;
 use super::multicast::MulticastGroup;
+use super::{ForwardingTables, TablesError, Target};
 
 mod configuration;
 mod levels;
 mod maps;
 
+pub(super) use levels::identifiers;
 pub use levels::read_levels;
 pub use maps::read_maps;
 
@@ -41,6 +42,8 @@ pub struct VirtualLanes {
     levels: HashMap<NodeId, Vec<u8>>,
     /// The levels of groups, by source and address.
     of_groups: HashMap<(NodeId, u16), u8>,
+    /// The levels of groups whose members all have the same, by address.
+    of_whole_groups: HashMap<u16, u8>,
     /// By router, and then by the ports in and out.
     maps: Vec<Option<HashMap<(u8, u8), Map>>>,
     count: u32,
@@ -63,7 +66,14 @@ impl VirtualLanes {
     pub fn new(network: &Arc<Network>) -> Result<Self, TablesError> {
         let fabric = as_fabric(network)?;
         let maps = vec![None; fabric.routers()];
-        Ok(Self { fabric, levels: HashMap::new(), of_groups: HashMap::new(), maps, count: 1 })
+        Ok(Self {
+            fabric,
+            levels: HashMap::new(),
+            of_groups: HashMap::new(),
+            of_whole_groups: HashMap::new(),
+            maps,
+            count: 1,
+        })
     }
 
     /// The number of lanes: one more than the highest that a packet can be on.
@@ -148,6 +158,26 @@ impl VirtualLanes {
         self.count = self.count.max(u32::from(level) + 1);
     }
 
+    /// Where addresses of a node have another service level than its first, from the same source: source, address, and the level of the first.
+    pub(super) fn differing(&self, tables: &ForwardingTables) -> Vec<(NodeId, u16, u8)> {
+        let addresses = |node: NodeId| -> Vec<u16> {
+            let places = tables.addresses_of(Target::Node(node));
+            places.filter_map(|place| tables.destinations()[place].address).collect()
+        };
+        let several: Vec<Vec<u16>> =
+            self.fabric.node_ids().map(addresses).filter(|addresses| addresses.len() > 1).collect();
+        let level = |source, address| self.level(source, address).unwrap_or(0);
+        let mut found = Vec::new();
+        for source in self.fabric.node_ids().filter(|source| self.levels.contains_key(source)) {
+            for addresses in &several {
+                let first = level(source, addresses[0]);
+                let others = addresses[1..].iter().filter(|&&address| level(source, address) != first);
+                found.extend(others.map(|&address| (source, address, first)));
+            }
+        }
+        found
+    }
+
     /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
     pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
         let mut changed = 0;
@@ -158,6 +188,18 @@ impl VirtualLanes {
         }
         self.count = self.count.min(lanes);
         changed
+    }
+
+    /// These with levels by member for those of whole groups.
+    #[must_use]
+    pub(super) fn by_member(mut self, groups: &[MulticastGroup]) -> Self {
+        for group in groups {
+            if let Some(&level) = self.of_whole_groups.get(&group.mlid) {
+                self.of_groups.extend(group.members().into_iter().map(|member| ((member, group.mlid), level)));
+            }
+        }
+        self.of_whole_groups.clear();
+        self
     }
 
     /// These with another service level for all packets of groups.
@@ -199,7 +241,8 @@ impl VirtualLanes {
 
     /// The service level of packets from a node to a group: 0 if nothing is said.
     pub fn level_of_group(&self, source: NodeId, mlid: u16) -> u8 {
-        self.of_groups.get(&(source, mlid)).copied().unwrap_or(0)
+        let level = self.of_groups.get(&(source, mlid)).or_else(|| self.of_whole_groups.get(&mlid));
+        level.copied().unwrap_or(0)
     }
 
     /// The lane of a level between two ports of a switch; `None` if its packets are dropped.
@@ -237,7 +280,8 @@ impl VirtualLanes {
     fn count_lanes(&mut self) {
         let mut used = [false; LEVELS];
         used[0] = true;
-        let given = self.levels.values().flatten().chain(self.of_groups.values());
+        let groups = self.of_groups.values().chain(self.of_whole_groups.values());
+        let given = self.levels.values().flatten().chain(groups);
         given.filter(|&&level| level != UNSAID).for_each(|&level| used[usize::from(level)] = true);
         let levels = || (0..LEVELS).filter(|&level| used[level]);
         let own = levels().filter(|_| self.maps.iter().any(Option::is_none)).map(|level| level as u8);
@@ -260,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::forwarding_tables::{
-        ForwardingTables, NetworkLfts, Target, UnicastWaits, choose_tables, parse_lfts, witness_in_lanes,
+        MulticastTables, NetworkLfts, UnicastWaits, choose_tables, parse_lfts, witness_in_lanes,
     };
     use crate::registry::RoutingOptions;
     use crate::relations::up_down::UP_DOWN;
@@ -299,11 +343,12 @@ mod tests {
         };
         let from = address(&tables, 0);
         let records = records(from, to, 2) + &records(from, 0xc001, 3);
-        for text in [lines, sections, records] {
+        for (text, others) in [(lines, Some(0)), (sections, Some(0)), (records, None)] {
             let lanes = lanes(&ring).with_levels(&tables, "levels", &text).unwrap();
             assert_eq!(lanes.level(NodeId::new(0), to), Some(2));
             assert_eq!(lanes.level(NodeId::new(0), address(&tables, 2)), None, "said for others of this source");
-            assert_eq!(lanes.level(NodeId::new(1), to), Some(0), "nothing is said of this source");
+            // Lines may leave out sources whose levels are all 0, but the subnet administration leaves none out.
+            assert_eq!(lanes.level(NodeId::new(1), to), others, "nothing is said of this source");
             let groups = [0, 1].map(|node| lanes.level_of_group(NodeId::new(node), 0xc001));
             assert_eq!((groups, lanes.count(), lanes.switches_without()), ([3, 0], 4, 6));
         }
@@ -318,6 +363,42 @@ mod tests {
             writeln!(text, "{a:<3} {b:<3} : {}", lanes.join(" ")).unwrap();
         }
         text + "#-----\n\n"
+    }
+
+    #[test]
+    fn groups_have_the_level_that_the_subnet_administration_says() {
+        let (ring, tables) = ring();
+        let record = |mlid: &str, level: u8| {
+            format!(
+                "MCMemberRecord group dump:\n\t\tMGID....................ff12:401b:ffff::1\n\t\tMlid....................{mlid}\n\t\tMtu.....................0x84\n\t\tSL......................{level:#X}\n"
+            )
+        };
+        let guid = ring.node_guid(NodeId::new(0)).unwrap();
+        let path = format!("{guid:#018x} {} 1\n", address(&tables, 3));
+        let member = format!("{guid:#018x} 49153 3\n");
+        let read = |text: &str| lanes(&ring).with_levels(&tables, "levels", text);
+        let given = read(&(path.clone() + &record("0xC001", 3) + &record("0xC002", 0))).unwrap();
+        let levels = [0xc001, 0xc002, 0xc003].map(|mlid| given.level_of_group(NodeId::new(4), mlid));
+        assert_eq!((levels, given.count()), ([3, 0, 0], 4));
+        // What is written has them by member.
+        let groups = MulticastTables::empty(&ring).with_members(&tables, "groups", "0xc001: H0;H4").unwrap();
+        let text = given.by_member(groups.groups()).text(&tables);
+        assert_eq!(text.matches(" 49153 3\n").count(), 2);
+        assert_eq!(read(&text).unwrap().level_of_group(NodeId::new(4), 0xc001), 3);
+        // A level that a member should have and the group has not.
+        assert!(read(&(member.clone() + &record("0xC001", 3))).is_ok());
+        let said = |text: &str| read(text).unwrap_err().to_string();
+        let other = said(&(member + &record("0xC001", 0)));
+        assert!(other.starts_with("levels:2: the group 0xc001 has the service level 0, not 3, as "), "{other}");
+        let twice = said(&(record("0xC001", 3) + &record("0xC001", 2)));
+        assert!(
+            twice.starts_with("levels:10: the group 0xc001 has the service level 3 already, by line 1;"),
+            "{twice}"
+        );
+        let short = said("MCMemberRecord group dump:\nMlid....0xC001\n");
+        assert!(short.starts_with("levels:2: the record that begins in line 1 lacks `Mlid` or `SL`"), "{short}");
+        let unicast = said(&record("0x0001", 3));
+        assert!(unicast.starts_with("levels:5: `0x0001` is no address of a group"), "{unicast}");
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn crossed(line: &str) -> Result<(u16, Vec<u32>), String> {
     Ok((mlid_of(mlid)?, ports))
 }
 
-pub(super) fn mlid_of(text: &str) -> Result<u16, String> {
+pub(in crate::forwarding_tables) fn mlid_of(text: &str) -> Result<u16, String> {
     let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),

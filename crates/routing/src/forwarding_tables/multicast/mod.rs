@@ -14,6 +14,7 @@ mod files;
 mod members;
 mod packets;
 
+pub(super) use files::mlid_of;
 pub use files::{NetworkMcfdbs, parse_multicast_tables, read_multicast_tables};
 pub use members::read_members;
 pub use packets::GroupReport;
@@ -136,6 +137,23 @@ impl MulticastTables {
             group.members = Some(members);
         }
         self
+    }
+
+    /// The switches at whose end a link is not in the tables of a group, though it is at its other end: packets of the group come there, and none go back. In
+    /// trees as subnet managers build them there are none, so the tables may be cut. By group and switch, each once.
+    pub fn one_sided(&self) -> Vec<(u16, RouterId)> {
+        let mut found = Vec::new();
+        for group in &self.groups {
+            let channels = group.masks.values().flat_map(|mask| &mask.channels);
+            let lacks = |&&channel: &&ChannelId| {
+                let back = self.network.reverse(channel);
+                !group.mask(self.network.to(channel)).is_some_and(|mask| mask.channels.contains(&back))
+            };
+            found.extend(channels.filter(lacks).map(|&channel| (group.mlid, self.network.to(channel))));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     fn packets<'a>(&'a self, group: usize, lanes: Option<&'a VirtualLanes>) -> Packets<'a> {
@@ -439,6 +457,28 @@ mod tests {
         let cut = cut.with_members(&tables, "groups", "0xc001: H0;H1;H2;H3;H4;H5").unwrap();
         let report = &cut.reports(None)[0];
         assert!(!report.connected && report.missing.contains(&NodeId::new(1)));
+    }
+
+    #[test]
+    fn tables_that_are_cut_have_links_at_one_end_only() {
+        let (ring, _) = ring();
+        let text = tree(&ring, [2, 3]);
+        let of = |text: &str| parse_multicast_tables(&ring, "mc", text).unwrap().one_sided();
+        assert_eq!(of(&text), []);
+        let switches: Vec<&str> = text.split("\nSwitch").collect();
+        let named = |number: usize| switches[number].lines().next().unwrap().to_owned();
+        for kept in 2..7 {
+            let cut = switches[..kept].join("\nSwitch");
+            let found = of(&cut);
+            assert!(!found.is_empty() && found.iter().all(|&(mlid, _)| mlid == 0xc001), "{found:?}");
+            for (_, router) in found {
+                let guid = format!(" {:#018x}", ring.router_guid(router).unwrap());
+                assert!((kept..7).any(|number| named(number) == guid), "{guid}");
+            }
+        }
+        // In the midst of the last line, behind its first port.
+        let ports = text.rfind(" : ").unwrap() + 3;
+        assert!(!of(&text[..ports + "0x001".len()]).is_empty());
     }
 
     #[test]

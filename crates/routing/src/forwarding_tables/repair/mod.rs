@@ -12,7 +12,7 @@ use self::on_lanes::OnLanes;
 use self::tree_search::{Search, Terminals, set_link, shortest_tree};
 use super::choice::NoTables;
 use super::hop_matrix::HopMatrix;
-use super::lanes::VirtualLanes;
+use super::lanes::{VirtualLanes, identifiers};
 use super::multicast::MulticastTables;
 use super::opensm::NetworkLfts;
 use super::waits::UnicastWaits;
@@ -158,7 +158,8 @@ const ROOTS: usize = 512;
 ///
 /// `OpenSM` loads routes from a file only together with one table of lanes for all links. If the given tables depend on ports, they stay only if nothing has to
 /// be changed. Otherwise each level is taken for a lane of its own, and the search starts from there: [`Changed::UnicastLanes`] then, even if no path
-/// changes its level. Trees stay as they are only where some matrix makes `OpenSM` build them again, or parts of them.
+/// changes its level. Beside such routes levels are by port, so the same holds if addresses of one node have different levels: they then get that of its
+/// first address. Trees stay as they are only where some matrix makes `OpenSM` build them again, or parts of them.
 ///
 /// Packets are stored whole in switches and each copy goes on by itself; `ibdmchk -M`, which takes turns for possible that no packet takes, finds no loop
 /// on a single lane either.
@@ -175,21 +176,31 @@ pub fn repair(
     if undelivered > 0 {
         return Err(NoRepair::Undelivered(undelivered));
     }
-    let Some(by_port) = given.filter(|given| given.common_map().is_none()) else {
-        return changes(tables, multicasts, given, lanes, false);
-    };
-    if by_port.count() <= lanes && stays_safe(tables, multicasts, by_port) {
-        let lanes = Some(by_port.clone().with_lanes(lanes));
-        return Ok(Repair {
-            lane_of_groups: highest(by_port, multicasts),
-            lanes,
-            ..Repair::nothing(tables, multicasts)
-        });
+    let Some(given) = given else { return changes(tables, multicasts, None, lanes, false) };
+    let given = &given.clone().by_member(multicasts.groups());
+    // What cannot be loaded beside routes from a file: lanes by port, and levels by address of a node.
+    let is_by_port = given.common_map().is_none();
+    let differing = given.differing(tables);
+    if !is_by_port && differing.is_empty() {
+        return changes(tables, multicasts, Some(given), lanes, false);
     }
-    let levels = by_port.clone().without_maps();
+    if given.count() <= lanes && stays_safe(tables, multicasts, given) {
+        let lanes = Some(given.clone().with_lanes(lanes));
+        let lane_of_groups = highest(given, multicasts);
+        return Ok(Repair { lane_of_groups, lanes, ..Repair::nothing(tables, multicasts) });
+    }
+    let mut levels = given.clone();
+    if is_by_port {
+        levels = levels.without_maps();
+    }
+    for &(source, address, level) in &differing {
+        levels.set_level(source, address, level);
+    }
     let repair = changes(tables, multicasts, Some(&levels), lanes, true)?;
-    let changed = if repair.changed == Changed::Unicasts { Changed::Unicasts } else { Changed::UnicastLanes };
-    Ok(Repair { changed, levels_are_lanes: true, ..repair })
+    let is_routed = repair.changed == Changed::Unicasts;
+    let changed = if is_routed { Changed::Unicasts } else { Changed::UnicastLanes };
+    let moved = if is_routed { 0 } else { repair.moved + differing.len() as u64 };
+    Ok(Repair { changed, moved, levels_are_lanes: is_by_port, ..repair })
 }
 
 /// What a [`repair`] changes within lanes that do not depend on ports; if it has to be loaded in any case, trees are by a matrix, even if they stay.
@@ -377,10 +388,9 @@ impl Repair {
             return lanes.text(&self.tables);
         }
         let mut text = String::new();
-        let network = self.tables.network();
+        let identifiers = identifiers(self.tables.network());
         for group in self.multicasts.groups().iter().filter(|_| self.lane_of_groups > 0) {
-            let mut guids: Vec<u64> = group.members().iter().filter_map(|&node| network.node_guid(node)).collect();
-            guids.dedup();
+            let guids = group.members().into_iter().filter_map(|node| identifiers[node.index()]);
             for guid in guids {
                 let _ = writeln!(text, "{guid:#018x} {} {}", group.mlid, self.lane_of_groups);
             }
@@ -584,6 +594,43 @@ mod tests {
             assert_eq!(lanes.options().unwrap(), "qos TRUE\nqos_swe_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n");
             assert!(repaired.matrix.is_some());
             check(&repaired);
+        }
+        assert!((1..6).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn levels_by_address_stay_or_give_way_to_levels_by_node() {
+        let (ring, alone) = up_down_ring();
+        // Each node has a second address, to which the ring goes the same way.
+        let mut entries = Vec::new();
+        for (place, destination) in alone.destinations().iter().enumerate() {
+            let Target::Node(node) = destination.target else { continue };
+            for second in [0, 1] {
+                let address = Some(1 + 2 * node.raw() as u16 + second);
+                let target = Destination { address, ..*destination };
+                entries.extend(alone.entries_for(place).map(|(router, output)| (target, router, output)));
+            }
+        }
+        let tables = ForwardingTables::new(&ring, &entries).unwrap();
+        let mut given = VirtualLanes::new(&ring).unwrap();
+        for (node, to) in ring.node_ids().flat_map(|node| (0..6).map(move |to| (node, to))) {
+            given.set_level(node, 2 + 2 * to, 1);
+        }
+        assert_eq!((given.differing(&tables).len(), given.policy(&tables)), (36, String::new()));
+        let mut kept = 0;
+        for without in 0..6 {
+            let groups = everyone(&alone).with_trees(&HopMatrix::of_trees(&ring, &opened(&ring, without)).unwrap());
+            let repaired = repair(&tables, &groups, Some(&given), 2).unwrap();
+            let lanes = repaired.lanes.as_ref().unwrap();
+            assert!(stays_safe(&repaired.tables, &repaired.multicasts, lanes));
+            if stays_safe(&tables, &groups, &given) {
+                kept += 1;
+                assert_eq!((repaired.changed, repaired.moved), (Changed::Nothing, 0));
+                continue;
+            }
+            assert_eq!((repaired.changed, repaired.levels_are_lanes), (Changed::UnicastLanes, false));
+            assert!(repaired.moved >= 36 && repaired.matrix.is_some(), "{}", repaired.moved);
+            assert_eq!(lanes.differing(&repaired.tables), []);
         }
         assert!((1..6).contains(&kept), "{kept}");
     }
