@@ -54,7 +54,7 @@ pub use capabilities::{Lanes, RoutingCapabilities, Spread, TreeDescent, VcRange,
 pub use forwarding_tables::{
     Arrival, Changed, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, GroupBranching,
     GroupReport, GroupTree, HopMatrix, MOST_LISTED, MulticastGroup, MulticastTables, NetworkLfts, NetworkMcfdbs,
-    NoRepair, NoTables, Output, Repair, TablesError, TablesReport, TablesText, Target, TreeSearch, Undelivered,
+    NoRepair, NoTables, Output, Repair, SearchEnd, TablesError, TablesReport, TablesText, Target, Undelivered,
     UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix, parse_lfts,
     parse_multicast_tables, parse_tables, permitted_trees, read_hop_matrix, read_levels, read_maps, read_members,
     read_multicast_tables, read_tables, repair, witness_in_lanes, witness_of_tables,

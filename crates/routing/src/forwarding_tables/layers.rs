@@ -33,16 +33,17 @@ pub(super) enum Spread {
 /// Turns that are on a lane whatever happens to the routes: those of groups.
 pub(super) type Fixed<'a> = (u32, &'a [(ChannelId, ChannelId)]);
 
-/// A route from the nodes of a switch that have the same service level to an address.
+/// The routes from the nodes of a switch that have the same service level to all addresses of a node, which share a level: `OpenSM` takes levels by port.
 struct Route {
     nodes: Vec<NodeId>,
-    place: usize,
+    to: NodeId,
     /// The lane that it had before.
     before: u32,
-    channels: std::ops::Range<usize>,
+    /// For each address, the channels on the way.
+    ways: Vec<std::ops::Range<usize>>,
 }
 
-/// All routes of at least two channels: the others wait for nothing.
+/// All routes with at least two channels on a way: the others wait for nothing.
 struct Routes {
     all: Vec<Route>,
     channels: Vec<u32>,
@@ -53,21 +54,29 @@ impl Routes {
     fn new(tables: &ForwardingTables, before: &VirtualLanes) -> Option<Self> {
         let network = &*tables.network;
         let mut routes = Self { all: Vec::new(), channels: Vec::new() };
-        for (place, destination) in tables.destinations().iter().enumerate() {
-            let (Target::Node(to), Some(address)) = (destination.target, destination.address) else { continue };
+        for to in network.node_ids() {
+            let places = tables.addresses_of(Target::Node(to));
+            let Some(address) = places.clone().find_map(|place| tables.destinations()[place].address) else { continue };
             for source in network.router_ids().filter(|&router| network.nodes_of(router).len() > 0) {
-                let first = routes.channels.len();
-                let mut at = source;
-                while let Some(Output::Channel(channel)) = tables.output(at, place) {
-                    routes.channels.push(channel.raw());
-                    at = network.to(channel);
-                    if routes.channels.len() > HOPS {
-                        return None;
+                let mut ways = Vec::new();
+                for place in places.clone() {
+                    let first = routes.channels.len();
+                    let mut at = source;
+                    while let Some(Output::Channel(channel)) = tables.output(at, place) {
+                        routes.channels.push(channel.raw());
+                        at = network.to(channel);
+                        if routes.channels.len() > HOPS {
+                            return None;
+                        }
+                    }
+                    let way = first..routes.channels.len();
+                    if way.len() < 2 {
+                        routes.channels.truncate(first);
+                    } else {
+                        ways.push(way);
                     }
                 }
-                let channels = first..routes.channels.len();
-                if channels.len() < 2 {
-                    routes.channels.truncate(first);
+                if ways.is_empty() {
                     continue;
                 }
                 let mut by_level: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
@@ -76,7 +85,7 @@ impl Routes {
                     by_level.entry(u32::from(level)).or_default().push(node);
                 }
                 for (before, nodes) in by_level {
-                    routes.all.push(Route { nodes, place, before, channels: channels.clone() });
+                    routes.all.push(Route { nodes, to, before, ways: ways.clone() });
                 }
             }
         }
@@ -84,12 +93,12 @@ impl Routes {
     }
 
     fn edges(&self, route: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let channels = &self.channels[self.all[route].channels.clone()];
-        channels.windows(2).map(|pair| (pair[0], pair[1]))
+        let ways = self.all[route].ways.iter().flat_map(|way| self.channels[way.clone()].windows(2));
+        ways.map(|pair| (pair[0], pair[1]))
     }
 
     fn length(&self, route: usize) -> usize {
-        self.all[route].channels.len()
+        self.all[route].ways.iter().map(ExactSizeIterator::len).sum()
     }
 }
 
@@ -202,7 +211,8 @@ impl Lanes {
     }
 }
 
-/// Puts routes on as many lanes, so that no lane has a cycle, beside what is fixed; routes keep the lane that they had where they can.
+/// Puts routes on as many lanes, so that no lane has a cycle, beside what is fixed; routes keep the lane that they had where they can. Before, all addresses of a
+/// node have the same level from each other one, and so they have afterwards.
 ///
 /// Routes behind the dependency of a cycle that the fewest take are taken off their lane until none has a cycle, and put back where they close none:
 /// where they were, or else on the first lane. In several orders, and last, in small networks, all ways are tried.
@@ -286,18 +296,16 @@ fn exact(routes: &Routes, channels: usize, lanes: u32, fixed: Option<Fixed<'_>>)
     // A route that is a part of another can always be on its lane.
     let mut longest: Vec<usize> = (0..routes.all.len()).collect();
     longest.sort_by_key(|&route| (std::cmp::Reverse(routes.length(route)), route));
-    let mut whole: Vec<Vec<u32>> = Vec::new();
+    let mut edges: Vec<Vec<(u32, u32)>> = Vec::new();
     for route in longest {
-        let own = &routes.channels[routes.all[route].channels.clone()];
-        if !whole.iter().any(|other| other.windows(own.len()).any(|part| part == own)) {
-            whole.push(own.to_vec());
+        let own: Vec<(u32, u32)> = routes.edges(route).collect();
+        if !edges.iter().any(|other| own.iter().all(|edge| other.contains(edge))) {
+            edges.push(own);
         }
-        if whole.len() > ROUTES {
+        if edges.len() > ROUTES {
             return None;
         }
     }
-    let edges: Vec<Vec<(u32, u32)>> =
-        whole.iter().map(|way| way.windows(2).map(|pair| (pair[0], pair[1])).collect()).collect();
     let mut all = Lanes::new(channels, lanes, fixed);
     if fixed.is_some_and(|(lane, _)| all.cycle(lane).is_some()) {
         return Some(None);
@@ -348,8 +356,8 @@ fn assigned(tables: &ForwardingTables, before: &VirtualLanes, lanes: u32, routes
     let mut levels = before.clone().with_lanes(lanes);
     let mut moved = 0;
     for (route, &lane) in routes.all.iter().zip(chosen) {
-        let address = tables.destinations()[route.place].address;
-        if let Some(address) = address.filter(|_| lane != route.before) {
+        let places = tables.addresses_of(Target::Node(route.to)).filter(|_| lane != route.before);
+        for address in places.filter_map(|place| tables.destinations()[place].address) {
             moved += route.nodes.len() as u64;
             route.nodes.iter().for_each(|&node| levels.set_level(node, address, lane as u8));
         }
@@ -506,5 +514,37 @@ mod tests {
         assert!(lower.text(&tables).lines().all(ends_low), "{}", lower.text(&tables));
         let policy = levels.policy(&tables);
         assert!(policy.starts_with("port-groups\n") && policy.contains("sl: 1"), "{policy}");
+    }
+
+    /// To the first address of each node one way round a ring, to the second the other way round. Shared out by address, other sources move for the one than for
+    /// the other; shared out by node they do not.
+    #[test]
+    fn all_addresses_of_a_node_are_on_one_lane() {
+        let ring = Network::from_links("ring", 5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]);
+        let mut entries = Vec::new();
+        for (node, way) in ring.node_ids().flat_map(|node| [(node, 1), (node, 4)]) {
+            let address = Some(2 * node.raw() as u16 + if way == 1 { 1 } else { 2 });
+            let target = Destination { target: Target::Node(node), address };
+            for router in ring.router_ids() {
+                let next = RouterId::new((router.raw() + way) % 5);
+                let onward = ring.channel_between(router, next).map(Output::Channel).unwrap();
+                let own = ring.router_of(node) == router;
+                entries.push((target, router, if own { Output::Node(node) } else { onward }));
+            }
+        }
+        let tables = ForwardingTables::new(&ring, &entries).unwrap();
+        let before = VirtualLanes::new(&ring).unwrap();
+        let Spread::Found(levels, moved) = spread(&tables, &before, 4, None) else { panic!("four lanes are enough") };
+        assert!(moved > 0 && moved.is_multiple_of(2), "{moved}");
+        assert!(UnicastWaits::in_lanes(&tables, &levels).numbering().is_some());
+        assert_eq!(levels.differing(&tables), []);
+        // By address, no policy says it.
+        let mut by_address = levels.clone();
+        let (source, address) = (NodeId::new(0), 3);
+        by_address.set_level(source, address, 1 - levels.level(source, address).unwrap().min(1));
+        let level = levels.level(source, address).unwrap();
+        assert_eq!(by_address.differing(&tables), [(source, 4, by_address.level(source, address).unwrap())]);
+        assert_ne!(by_address.level(source, address), Some(level));
+        assert_eq!((by_address.policy(&tables), levels.policy(&tables).is_empty()), (String::new(), false));
     }
 }

@@ -29,7 +29,7 @@ pub use multicast::{
     read_members, read_multicast_tables,
 };
 pub use opensm::{NetworkLfts, parse_fdbs, parse_lfts};
-pub use repair::{Changed, NoRepair, Repair, TreeSearch, permitted_trees, repair};
+pub use repair::{Changed, NoRepair, Repair, SearchEnd, permitted_trees, repair};
 pub use text::{TablesText, parse_tables};
 pub use waits::{UnicastWaits, witness_in_lanes};
 

@@ -432,6 +432,32 @@ fn multicast_tree(without: u32) -> String {
     text
 }
 
+/// What is left of a group in a file that is cut would else be taken for all of it.
+#[test]
+fn multicast_tables_that_are_cut_are_warned_of() {
+    let folder = Folder::with(&[]);
+    folder.run(&["routing", "--topology", FABRIC, "--routing", "up-down", "--export", "updn.lfts"]).success();
+    let with = |text: &str| {
+        folder.write("mc", text.as_bytes());
+        folder.run(&["routing", "--topology", FABRIC, "--tables", "updn.lfts", "--multicast-tables", "mc"])
+    };
+    let whole = multicast_tree(5);
+    assert_eq!(with(&whole).stderr, "");
+    let cut = with(&whole[..whole.rfind("\nSwitch").unwrap()]);
+    let warning = |group, others| {
+        format!("warning: `mc` lacks entries of the group {group} at rack6, to which others send its packets{others}: is it truncated?\n")
+    };
+    assert_eq!((cut.code, cut.stderr), (0, warning("0xc001", "")));
+    let two = |text: &str| {
+        let lines = text.split_inclusive('\n');
+        lines.map(|line| if line.starts_with("0xC001") { line.to_owned() + &line.replace("C001", "C002") } else { line.to_owned() })
+            .collect::<String>()
+    };
+    assert_eq!(with(&two(&whole)).stderr, "");
+    let cut = with(&two(&whole)[..two(&whole).rfind("\nSwitch").unwrap()]);
+    assert_eq!(cut.stderr, warning("0xc001", ", and of another group"));
+}
+
 #[test]
 fn multicast_tables_are_checked_together_with_unicasts() {
     let folder = Folder::with(&[("groups.txt", "0xc001: host1;host5;0x100011\n0xc002: host2;host4\n")]);

@@ -35,6 +35,14 @@ for line in multicasts.splitlines():
         mlid, ports = line.split(":")
         masks[at, int(mlid, 16)] = [int(port, 16) for port in ports.split()]
 levels = {(int(guid, 16), int(lid)): int(level) for guid, lid, level in map(str.split, levels_of.splitlines())}
+ports = set(guids.values())
+
+
+def level_of(port, lid):
+    """The level of a path from a port: that of the port itself, or of its adapter, which ibsim gives the number before that of its first port."""
+    return levels.get((port, lid), levels.get((port - 1, lid), 0) if port - 1 not in ports else 0)
+
+
 maps = {}
 for line in maps_of.splitlines():
     if line.startswith("Switch"):
@@ -62,11 +70,11 @@ for host, own in guids.items():
     at, came = ends[host, 1]
     for lid, owner in owners.items():
         if owner != host:
-            pairs += follow((host, owner), at, came, levels.get((own, lid), 0), -1, lambda at, _: [tables[at, lid]])
+            pairs += follow((host, owner), at, came, level_of(own, lid), -1, lambda at, _: [tables[at, lid]])
     for line in members.splitlines():
         mlid, names_of = line.split(": ")
         mlid = int(mlid, 16)
         if host in names_of.split(";"):
             out = lambda at, came: [port for port in masks.get((at, mlid), []) if port != came]
-            pairs += follow((host, hex(mlid)), at, came, levels.get((own, mlid), 0), -1, out)
+            pairs += follow((host, hex(mlid)), at, came, level_of(own, mlid), -1, out)
 print(pairs)

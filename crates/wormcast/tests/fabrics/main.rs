@@ -30,6 +30,7 @@ use wormcast::routing::{
 };
 use wormcast::simulation::Buffer;
 
+mod addresses;
 mod kinds;
 #[allow(dead_code, reason = "shared with the tests of the routing floor")]
 mod simulated;

@@ -9,13 +9,13 @@ use clap::{Args, ValueEnum, ValueHint};
 use serde::Serialize;
 
 use super::super::output::{Files, write_to};
-use super::{Printed, refusal};
+use super::{Printed, first_of, refusal};
 use crate::analysis::{Fabric, Settings, of_fabric};
 use crate::failure::Failure;
 use crate::network::input::input_name;
 use crate::network::{Network, RouterId};
 use crate::routing::{
-    ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs, Repair, TreeSearch,
+    ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs, Repair, SearchEnd,
     VirtualLanes, analyse_tables, permitted_trees, read_hop_matrix, read_levels, read_maps, read_members,
     read_multicast_tables, repair,
 };
@@ -50,7 +50,7 @@ pub(super) struct FabricArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "groups_of")]
     export_multicast: Option<String>,
     /// The service levels of paths beside `--tables`: lines such as `0x0000000000100000 12 3` (identifier of the source, decimal address, level), or what
-    /// `saquery -p` prints. Without it, every packet has level 0. With `--repair`, how many lanes there may be, by default as many as there are; give both as
+    /// `saquery -p` prints, and `saquery -g` for groups. Without it, every packet has level 0. With `--repair`, how many lanes there may be, by default as many as there are; give both as
     /// `--lanes FILE --lanes K`.
     #[arg(
         long, value_name = "FILE|K", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts"
@@ -175,7 +175,11 @@ impl FabricArguments {
         tables: &ForwardingTables,
     ) -> Result<Option<MulticastTables>, Failure> {
         let read = match (&self.multicast_tables, self.multicast_trees) {
-            (Some(file), _) => read_multicast_tables(network, file).map_err(Failure::bad_input)?,
+            (Some(file), _) => {
+                let read = read_multicast_tables(network, file).map_err(Failure::bad_input)?;
+                warn_of_one_sided_links(&read, file);
+                read
+            }
             (None, Some(_)) => MulticastTables::empty(network),
             (None, None) => return Ok(None),
         };
@@ -252,6 +256,26 @@ impl FabricArguments {
         text.parse().ok().filter(|lanes| (1..=15).contains(lanes)).ok_or_else(|| {
             Failure::BadInput(format!("`--lanes {text}`: with `--repair`, expected a number of lanes from 1 to 15"))
         })
+    }
+}
+
+/// Warns of switches that others send a group's packets to, and that send none back: tables that a subnet manager writes have none.
+fn warn_of_one_sided_links(tables: &MulticastTables, file: &str) {
+    let one_sided = tables.one_sided();
+    if let Some(&(mlid, _)) = one_sided.first() {
+        let own = one_sided.iter().filter(|&&(other, _)| other == mlid);
+        let names: Vec<String> = own.map(|&(_, router)| tables.network().router_label(router)).collect();
+        let mut groups: Vec<u16> = one_sided.iter().map(|&(mlid, _)| mlid).collect();
+        groups.dedup();
+        let others = match groups.len() - 1 {
+            0 => String::new(),
+            1 => ", and of another group".to_owned(),
+            others => format!(", and of {others} other groups"),
+        };
+        let (file, names) = (input_name(file), first_of(&names));
+        Failure::warn(&format!(
+            "`{file}` lacks entries of the group {mlid:#06x} at {names}, to which others send its packets{others}: is it truncated?"
+        ));
     }
 }
 
@@ -387,12 +411,12 @@ fn write_repair(
 }
 
 /// How a search ended, for users.
-fn ended(search: TreeSearch) -> &'static str {
+fn ended(search: SearchEnd) -> &'static str {
     match search {
-        TreeSearch::NotNeeded => "not-needed",
-        TreeSearch::Found => "found",
-        TreeSearch::Proven => "proven",
-        TreeSearch::GivenUp => "given-up",
+        SearchEnd::NotNeeded => "not-needed",
+        SearchEnd::Found => "found",
+        SearchEnd::Proven => "proven",
+        SearchEnd::GivenUp => "given-up",
     }
 }
 

@@ -282,14 +282,18 @@ fn analyse_forwarding(
 
 /// Warns of routers that tables say nothing of.
 fn warn_of_missing_routers(network: &Network, tables: &ForwardingTables, file: &str) {
-    const NAMED: usize = 3;
     let without: Vec<String> = tables.without_entries().map(|router| network.router_label(router)).collect();
     if !without.is_empty() {
-        let (file, count) = (input_name(file), without.len());
-        let shown = without.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-        Failure::warn(&format!("`{file}` has no entries of {shown}{more}: is it truncated?"));
+        Failure::warn(&format!("`{}` has no entries of {}: is it truncated?", input_name(file), first_of(&without)));
     }
+}
+
+/// Names, and how many more there are.
+fn first_of(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// Writes a proof as CSV, a channel a line.

@@ -1,0 +1,529 @@
+//! Multicast forwarding tables: at every switch, the ports that packets of a group leave by, whichever they came by.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+
+use self::packets::{Packets, Sender};
+use super::hop_matrix::{Branch, HopMatrix};
+use super::lanes::{Arrival, VirtualLanes};
+use crate::analysis::dependency::{Branching, Worms};
+
+mod files;
+mod members;
+mod packets;
+
+pub(super) use files::mlid_of;
+pub use files::{NetworkMcfdbs, parse_multicast_tables, read_multicast_tables};
+pub use members::read_members;
+pub use packets::GroupReport;
+
+/// Where a switch sends the packets of a group: on all of these, but for the one that they came by.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Mask {
+    channels: Vec<ChannelId>,
+    nodes: Vec<NodeId>,
+    /// Ports where nothing is attached.
+    nowhere: Vec<u32>,
+}
+
+/// The tables of a group, and its members if they are known.
+#[derive(Clone, Debug)]
+pub struct MulticastGroup {
+    /// Its address.
+    pub mlid: u16,
+    masks: HashMap<RouterId, Mask>,
+    members: Option<Vec<NodeId>>,
+}
+
+/// Multicast forwarding tables, and the members of their groups.
+#[derive(Clone, Debug)]
+pub struct MulticastTables {
+    network: Arc<Network>,
+    /// By address.
+    groups: Vec<MulticastGroup>,
+}
+
+/// The channels that the packets of a member take.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GroupTree {
+    /// The nodes at the member's own switch that get them.
+    pub delivers: Vec<NodeId>,
+    /// Each channel, with the position of the one before it (`None` for those that leave the member's switch) and the nodes that get the packets at
+    /// its end.
+    pub branches: Vec<(ChannelId, Option<usize>, Vec<NodeId>)>,
+}
+
+/// How the branches of a packet wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroupBranching {
+    /// Switches store packets whole, and each copy goes on by itself: what members' packets do in InfiniBand switches.
+    Packets,
+    /// A flit leaves on all branches or on none.
+    Lockstep,
+    /// As `ibdmchk -M` takes it: at each switch, what comes by any port of a group may leave by any other, whether or not anything comes that way.
+    /// Only what unicasts of hosts can be held up by counts.
+    Ibdmchk,
+}
+
+impl GroupBranching {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Packets, Self::Lockstep, Self::Ibdmchk];
+
+    /// Its name for users.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "packets",
+            Self::Lockstep => "lockstep",
+            Self::Ibdmchk => "ibdmchk",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+impl MulticastGroup {
+    fn mask(&self, router: RouterId) -> Option<&Mask> {
+        self.masks.get(&router)
+    }
+
+    /// The nodes that its tables deliver to, in order.
+    fn delivered(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.masks.values().flat_map(|mask| &mask.nodes).copied().collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// Its members: those that are given, or else all nodes that its tables deliver to.
+    pub fn members(&self) -> Vec<NodeId> {
+        self.members.clone().unwrap_or_else(|| self.delivered())
+    }
+}
+
+impl MulticastTables {
+    /// The groups, by address.
+    pub fn groups(&self) -> &[MulticastGroup] {
+        &self.groups
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// No group: [members](Self::with_members) and then [trees](Self::with_trees) can be added.
+    pub fn empty(network: &Arc<Network>) -> Self {
+        Self { network: Arc::clone(network), groups: Vec::new() }
+    }
+
+    /// The trees that `OpenSM` builds by a matrix for the members of each group, in place of what was there.
+    #[must_use]
+    pub fn with_trees(mut self, matrix: &HopMatrix) -> Self {
+        for group in &mut self.groups {
+            let members = group.members();
+            let tree = matrix.tree(&members).into_iter().flatten();
+            group.masks = tree
+                .map(|(router, Branch { mut channels, members })| {
+                    channels.sort_unstable();
+                    channels.dedup();
+                    (router, Mask { channels, nodes: members, nowhere: Vec::new() })
+                })
+                .collect();
+            group.members = Some(members);
+        }
+        self
+    }
+
+    /// The switches at whose end a link is not in the tables of a group, though it is at its other end: packets of the group come there, and none go back. In
+    /// trees as subnet managers build them there are none, so the tables may be cut. By group and switch, each once.
+    pub fn one_sided(&self) -> Vec<(u16, RouterId)> {
+        let mut found = Vec::new();
+        for group in &self.groups {
+            let channels = group.masks.values().flat_map(|mask| &mask.channels);
+            let lacks = |&&channel: &&ChannelId| {
+                let back = self.network.reverse(channel);
+                !group.mask(self.network.to(channel)).is_some_and(|mask| mask.channels.contains(&back))
+            };
+            found.extend(channels.filter(lacks).map(|&channel| (group.mlid, self.network.to(channel))));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn packets<'a>(&'a self, group: usize, lanes: Option<&'a VirtualLanes>) -> Packets<'a> {
+        Packets { network: &self.network, group: &self.groups[group], lanes }
+    }
+
+    /// The tree of what a member sends to a group; `None` if its packets run in a circle. O(channels of the group).
+    pub fn tree(&self, group: usize, member: NodeId) -> Option<GroupTree> {
+        let packets = self.packets(group, None);
+        let sender = Sender { members: vec![member], level: 0 };
+        let delivers = |at| packets.delivered(at, sender.level).filter(|&node| node != member).collect();
+        let branch = |(channel, parent, _)| (channel, parent, delivers(Arrival::Channel(channel)));
+        let branches = packets.tree_of(&sender)?.into_iter().map(branch).collect();
+        Some(GroupTree { delivers: delivers(sender.arrival()), branches })
+    }
+
+    /// How the packets of each group fare: O(members' switches x channels of the group) for each, or members in place of their switches where there are
+    /// lanes.
+    pub fn reports(&self, lanes: Option<&VirtualLanes>) -> Vec<GroupReport> {
+        (0..self.groups.len()).map(|group| self.packets(group, lanes).report()).collect()
+    }
+
+    /// For each group, the links of its tree and the most hops that a packet of a member takes; `None` if packets run in a circle.
+    pub fn sizes(&self) -> Vec<(usize, Option<u32>)> {
+        let size = |group: usize| {
+            let packets = self.packets(group, None);
+            let links: HashSet<ChannelId> = self.groups[group]
+                .masks
+                .values()
+                .flat_map(|mask| &mask.channels)
+                .map(|&channel| channel.min(self.network.reverse(channel)))
+                .collect();
+            let depth = |sender: &Sender| {
+                let tree = packets.tree_of(sender)?;
+                let mut hops: Vec<u32> = Vec::with_capacity(tree.len());
+                for &(_, before, _) in &tree {
+                    hops.push(before.map_or(1, |before| hops[before] + 1));
+                }
+                Some(hops.into_iter().max().unwrap_or(0))
+            };
+            let hops: Option<Vec<u32>> = packets.senders().iter().map(depth).collect();
+            (links.len(), hops.map(|hops| hops.into_iter().max().unwrap_or(0)))
+        };
+        (0..self.groups.len()).map(size).collect()
+    }
+
+    /// The members of the groups, in the form that [`with_members`](Self::with_members) reads.
+    pub fn members_text(&self) -> String {
+        let line = |group: &MulticastGroup| {
+            let label =
+                |node| self.network.node_name(node).map_or_else(|| self.network.node_label(node), str::to_owned);
+            let members: Vec<String> = group.members().into_iter().map(label).collect();
+            format!("{:#06x}: {}\n", group.mlid, members.join(";"))
+        };
+        self.groups.iter().map(line).collect()
+    }
+
+    /// What packets of a group that branch independently hold and request meanwhile: channels, or lanes of them.
+    pub fn hops(&self, group: usize, lanes: Option<&VirtualLanes>) -> Vec<(ChannelId, ChannelId)> {
+        let mut hops = Vec::new();
+        self.packets(group, lanes).follow(|held, next| hops.push((held, next)));
+        hops
+    }
+
+    /// The channels of a group.
+    pub(super) fn channels(&self, group: usize) -> impl Iterator<Item = ChannelId> + '_ {
+        self.groups[group].masks.values().flat_map(|mask| &mask.channels).copied()
+    }
+
+    /// All turns at each switch between the ports of a group, whether or not a packet takes them.
+    pub fn turns(&self, group: usize) -> Vec<(ChannelId, ChannelId)> {
+        let mut turns = Vec::new();
+        for mask in self.groups[group].masks.values() {
+            for &back in &mask.channels {
+                let arriving = self.network.reverse(back);
+                turns.extend(mask.channels.iter().filter(|&&next| next != back).map(|&next| (arriving, next)));
+            }
+        }
+        turns
+    }
+
+    /// Adds what packets of a group wait for while they hold a channel, or a lane of one.
+    pub fn add(
+        &self,
+        worms: &mut Worms<'_, '_>,
+        group: usize,
+        branching: GroupBranching,
+        lanes: Option<&VirtualLanes>,
+    ) {
+        let packets = self.packets(group, lanes);
+        let mut each_hop = || packets.follow(|held, next| worms.hop(held, next, false));
+        match branching {
+            GroupBranching::Packets => each_hop(),
+            GroupBranching::Lockstep => {
+                for sender in packets.senders() {
+                    match packets.tree_of(&sender) {
+                        // Members take whatever arrives: a delivery holds nobody up.
+                        Some(mut tree) => {
+                            for (.., delivers) in &mut tree {
+                                *delivers = false;
+                            }
+                            worms.tree(&tree, Branching::LOCKSTEP);
+                        }
+                        None => packets.follow(|held, next| worms.hop(held, next, false)),
+                    }
+                }
+            }
+            GroupBranching::Ibdmchk => {
+                let network = &*self.network;
+                for mask in self.groups[group].masks.values() {
+                    for &back in &mask.channels {
+                        let arriving = network.reverse(back);
+                        for &leaving in mask.channels.iter().filter(|&&leaving| leaving != back) {
+                            // All groups have level 0, and a packet comes on the lane that it leaves on.
+                            let lane = lanes.map_or(Some(0), |lanes| lanes.of_turn(arriving, leaving));
+                            let on = |channel: ChannelId, lane| ChannelId::new(channel.raw() * packets.count() + lane);
+                            if let Some(lane) = lane {
+                                worms.hop(on(arriving, lane), on(leaving, lane), false);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
+
+    use super::*;
+    use crate::analysis::dependency::Dependencies;
+    use crate::forwarding_tables::{ForwardingTables, UnicastWaits, choose_tables};
+    use crate::registry::RoutingOptions;
+    use crate::relations::up_down::UP_DOWN;
+
+    /// A ring of six switches with a host each, and its up*/down* tables rooted at the first.
+    fn ring() -> (Arc<Network>, ForwardingTables) {
+        let ring = "ring:6".parse::<TopologySpec>().unwrap().build().unwrap();
+        let ring = FileFormat::Fabric.parse("ring", &NetworkIbsim(&ring).to_string()).unwrap();
+        let relation = UP_DOWN.make(&ring, &RoutingOptions::default()).unwrap();
+        let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
+        (ring, tables)
+    }
+
+    /// The tree over the ring without the link between two neighbours, as `OpenSM` writes it: port 1 of a switch leads to the smaller of its neighbours.
+    fn tree(ring: &Network, without: [u32; 2]) -> String {
+        let mut text = String::new();
+        for router in ring.router_ids() {
+            let mut ports = Vec::new();
+            for channel in ring.outputs(router) {
+                let ends = [ring.from(channel).raw(), ring.to(channel).raw()];
+                if ends != without && ends != [without[1], without[0]] {
+                    ports.push(ring.port_of(channel).unwrap());
+                }
+            }
+            ports.extend(ring.nodes_of(router).map(|node| ring.node_port(node).unwrap()));
+            let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();
+            let guid = ring.router_guid(router).unwrap();
+            write!(text, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" ")).unwrap();
+        }
+        text
+    }
+
+    /// Groups of random masks over small networks, most of which are no trees: where the short way to a report is taken, it is what following packets gives.
+    #[test]
+    fn reports_on_trees_are_those_of_their_packets() {
+        let mut state = 11;
+        let mut draw = |limit: usize| {
+            state += 1;
+            (wormcast_network::split_mix::mix(state) % limit as u64) as usize
+        };
+        let (mut trees, mut missing, mut strangers) = (0, 0, 0);
+        for _ in 0..4000 {
+            let mut builder = wormcast_network::NetworkBuilder::new("random".to_owned());
+            let routers = 2 + draw(4);
+            builder.at_least(routers).unwrap();
+            for v in 1..routers {
+                builder.link(RouterId::new(draw(v) as u32), RouterId::new(v as u32)).unwrap();
+            }
+            for _ in 0..2 + draw(5) {
+                let details = wormcast_network::NodeDetails::default();
+                builder.node(RouterId::new(draw(routers) as u32), details).unwrap();
+            }
+            let network = builder.build().unwrap();
+            let mut masks: HashMap<RouterId, Mask> = HashMap::new();
+            for channel in network.channel_ids().filter(|&channel| channel < network.reverse(channel)) {
+                for end in [channel, network.reverse(channel)] {
+                    // Now and then in one direction only.
+                    if draw(12) > 0 {
+                        masks.entry(network.from(end)).or_default().channels.push(end);
+                    }
+                }
+            }
+            for node in network.node_ids().filter(|_| draw(4) > 0) {
+                masks.entry(network.router_of(node)).or_default().nodes.push(node);
+            }
+            let members: Vec<NodeId> = network.node_ids().filter(|_| draw(4) > 0).collect();
+            let members = Some(members).filter(|members| draw(3) > 0 && !members.is_empty());
+            let group = MulticastGroup { mlid: 0xc001, masks, members };
+            let packets = Packets { network: &network, group: &group, lanes: None };
+            let report = packets.report_by_packets();
+            if packets.trees().is_some() {
+                trees += 1;
+                missing += usize::from(!report.missing.is_empty());
+                strangers += usize::from(!report.strangers.is_empty());
+            }
+            assert_eq!(packets.report(), report);
+        }
+        assert!(trees > 500 && missing > 100 && strangers > 100, "{trees} trees, {missing}, {strangers}");
+    }
+
+    fn deadlock(tables: &ForwardingTables, groups: &MulticastTables, branching: GroupBranching) -> bool {
+        let mut union = Dependencies::of_tables(tables);
+        union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, branching, None)));
+        let unicasts = UnicastWaits::by_channel(tables);
+        let union = if branching == GroupBranching::Ibdmchk { union.reached_by_hosts(&unicasts) } else { union };
+        union.deadlock(1).is_some()
+    }
+
+    #[test]
+    fn six_trees_over_a_ring_are_told_apart() {
+        // Without S0-S1, S1-S2, S4-S5 or S5-S0 `ibdmchk -M` reports credit loops, without S2-S3 or S3-S4 none.
+        let (ring, tables) = ring();
+        assert!(Dependencies::of_tables(&tables).deadlock(1).is_none());
+        let loops: Vec<bool> = (0..6)
+            .map(|first| {
+                let groups = parse_multicast_tables(&ring, "mc", &tree(&ring, [first, (first + 1) % 6])).unwrap();
+                let [packets, ibdmchk] =
+                    [GroupBranching::Packets, GroupBranching::Ibdmchk].map(|how| deadlock(&tables, &groups, how));
+                assert_eq!(packets, ibdmchk, "every switch has a member");
+                packets
+            })
+            .collect();
+        assert_eq!(loops, [true, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn crosses_are_the_same_masks() {
+        let (ring, _) = ring();
+        let listed = parse_multicast_tables(&ring, "mc", &tree(&ring, [2, 3])).unwrap();
+        let mut crosses = String::new();
+        for router in ring.router_ids() {
+            let mask = listed.groups[0].mask(router).unwrap();
+            let mut ports: Vec<u32> = mask.channels.iter().map(|&channel| ring.port_of(channel).unwrap()).collect();
+            ports.extend(mask.nodes.iter().map(|&node| ring.node_port(node).unwrap()));
+            let guid = ring.router_guid(router).unwrap();
+            let line: String = (0..4).map(|port| if ports.contains(&port) { "x " } else { "  " }).collect();
+            write!(crosses, "Multicast mlids [0xc000-0xc3ff] of switch DR path slid 0; dlid 0; 0,1,1 guid {guid:#018x} (S{router}):\n            0       \n     Ports: 0 1 2 3 \n MLid\n0xc001      {line}\n1 valid mlids dumped \n").unwrap();
+        }
+        let crossed = parse_multicast_tables(&ring, "mc", &crosses).unwrap();
+        let masks = |tables: &MulticastTables| {
+            let sorted = |router| {
+                let mut mask = tables.groups[0].mask(router).unwrap().clone();
+                mask.channels.sort_unstable();
+                mask
+            };
+            ring.router_ids().map(sorted).collect::<Vec<_>>()
+        };
+        assert_eq!(masks(&crossed), masks(&listed));
+        assert_eq!(crossed.groups[0].mlid, 0xc001);
+    }
+
+    #[test]
+    fn members_that_are_missed_doubled_and_strange_are_named() {
+        let (ring, tables) = ring();
+        let text = tree(&ring, [2, 3]);
+        let whole = parse_multicast_tables(&ring, "mc", &text).unwrap();
+        let all: Vec<NodeId> = ring.node_ids().collect();
+        let report = &whole.reports(None)[0];
+        assert_eq!((&report.members, report.connected, report.missing.len()), (&all, true, 0));
+        assert!(report.doubled.is_empty() && report.strangers.is_empty() && report.circle.is_none());
+
+        // Only some are members.
+        let of = |members: &str| {
+            parse_multicast_tables(&ring, "mc", &text)
+                .unwrap()
+                .with_members(&tables, "groups", members)
+                .unwrap()
+                .reports(None)
+        };
+        let some = &of("0xC001: H0;H2; H0\n# none\n")[0];
+        assert_eq!((some.members.len(), some.connected, some.strangers.len()), (2, true, 4));
+        // A group without entries reaches nobody.
+        let none = &of("0xc002: H0;H1\n")[1];
+        assert_eq!((none.connected, none.missing.len()), (false, 2));
+
+        // Both ways round: packets run in a circle.
+        let rows = text.lines().map(|line| {
+            let (mlid, ports) = line.split_once(" : ").unwrap_or((line, ""));
+            if mlid == "0xC001" { format!("0xC001 : 0x001  0x002 {ports}\n") } else { format!("{line}\n") }
+        });
+        let full: String = rows.collect();
+        let circle = parse_multicast_tables(&ring, "mc", &full).unwrap();
+        assert_eq!(circle.reports(None)[0].circle.as_ref().map(Vec::len), Some(6));
+
+        // One switch forgets its links.
+        let guid = format!("{:#018x}", ring.router_guid(RouterId::new(1)).unwrap());
+        let (before, after) = text.split_once(&format!("Switch {guid}")).unwrap();
+        let after = after.split_once("\nSwitch").unwrap().1;
+        let cut = parse_multicast_tables(&ring, "mc", &format!("{before}Switch{after}")).unwrap();
+        let cut = cut.with_members(&tables, "groups", "0xc001: H0;H1;H2;H3;H4;H5").unwrap();
+        let report = &cut.reports(None)[0];
+        assert!(!report.connected && report.missing.contains(&NodeId::new(1)));
+    }
+
+    #[test]
+    fn tables_that_are_cut_have_links_at_one_end_only() {
+        let (ring, _) = ring();
+        let text = tree(&ring, [2, 3]);
+        let of = |text: &str| parse_multicast_tables(&ring, "mc", text).unwrap().one_sided();
+        assert_eq!(of(&text), []);
+        let switches: Vec<&str> = text.split("\nSwitch").collect();
+        let named = |number: usize| switches[number].lines().next().unwrap().to_owned();
+        for kept in 2..7 {
+            let cut = switches[..kept].join("\nSwitch");
+            let found = of(&cut);
+            assert!(!found.is_empty() && found.iter().all(|&(mlid, _)| mlid == 0xc001), "{found:?}");
+            for (_, router) in found {
+                let guid = format!(" {:#018x}", ring.router_guid(router).unwrap());
+                assert!((kept..7).any(|number| named(number) == guid), "{guid}");
+            }
+        }
+        // In the midst of the last line, behind its first port.
+        let ports = text.rfind(" : ").unwrap() + 3;
+        assert!(!of(&text[..ports + "0x001".len()]).is_empty());
+    }
+
+    #[test]
+    fn errors_name_file_line_and_what_is_wrong() {
+        let (ring, tables) = ring();
+        let message = |text: &str| parse_multicast_tables(&ring, "mc", text).unwrap_err().to_string();
+        let guid = ring.router_guid(RouterId::new(0)).unwrap();
+        for (text, said) in [
+            ("\n", "mc:1: there is no switch: OpenSM writes none if no group has two members"),
+            ("LID    : Out Port(s)", "mc:1: there is no switch;"),
+            ("0xC001 : 0x001", "mc:1: an entry before the first switch"),
+            ("Switch 0x0000000000000bad\n", "mc:1: `ring` has no switch with the identifier 0x0000000000000bad"),
+            ("Unicast lids", "mc:1: found `unicast tables`"),
+            (&format!("Switch {guid:#018x}\n0x0001 : 0x001"), "mc:2: `0x0001` is no address of a group"),
+            (&format!("Switch {guid:#018x}\n0xC001 : 1"), "mc:2: `1` is no port"),
+            (&format!("Switch {guid:#018x}\n0xC001 0x001"), "mc:2: an entry needs a `:`"),
+            (
+                &format!("Switch {guid:#018x}\n0xC001 : 0x001\n0xC002 : 0x001\n0xC001 : 0x002"),
+                "mc:4: S0 has an entry for 0xc001 already, in line 2",
+            ),
+            (
+                &format!("Multicast mlids of switch guid {guid:#018x} (S0):\n0xc001       x"),
+                "mc:2: found `x` in column 14",
+            ),
+        ] {
+            assert!(message(text).starts_with(said), "{}", message(text));
+        }
+        let groups = |text: &str| {
+            let tables_of_groups = parse_multicast_tables(&ring, "mc", &tree(&ring, [0, 1])).unwrap();
+            tables_of_groups.with_members(&tables, "groups", text).unwrap_err().to_string()
+        };
+        for (text, said) in [
+            ("", "groups:1: there is no group"),
+            ("0xc001 H0", "groups:1: there is no `:`"),
+            ("0xc001:", "groups:1: the group has no members"),
+            ("0xc001: H0\n0xc001: H1", "groups:2: the group 0xc001 is there already, in line 1"),
+            ("1: H0", "groups:1: `1` is no address of a group"),
+            ("0xc001: H9", "groups:1: "),
+            ("0xc001: 0xzz", "groups:1: `0xzz` is no identifier"),
+        ] {
+            assert!(groups(text).starts_with(said), "{}", groups(text));
+        }
+    }
+}
