@@ -1,6 +1,6 @@
 // The deadlock check, the planner, curves and sweeps.
 
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { command, csv, FOLDER, json, version } from "./command.ts";
 import { expect, test } from "./support.ts";
 
@@ -193,4 +193,80 @@ test("a sweep that cannot be is refused", async ({ page, address }) => {
   await page.getByLabel("Store").fill("../outside.db");
   await page.getByRole("button", { name: "Start" }).click();
   await expect(page.locator(".problem")).toContainText("outside.db");
+});
+
+test("virtual lanes and the branching of groups decide the verdict, as the command says", async ({ page, address }) => {
+  // The tables alone are safe; the group's tree closes a cycle, unless its packets have a lane of their own.
+  copyFileSync("../../../examples/fabric-updn.lfts", `${FOLDER}/updn.lfts`);
+  const tree = readFileSync("../../../examples/fabric.mcfdbs", "utf8");
+  const groups = Array.from({ length: 14 }, (_, i) => `0xC0${(i + 1).toString(16).padStart(2, "0")}`);
+  writeFileSync(`${FOLDER}/fabric.mcfdbs`, tree.replace(/^0xC001( :.*)$/gm, (_, outputs: string) => groups.map((group) => group + outputs).join("\n")));
+  const hosts = Array.from({ length: 12 }, (_, host) => 0x10_0000 + 2 * host + 1);
+  writeFileSync(`${FOLDER}/levels`, hosts.flatMap((host) => groups.map((group) => `0x${host.toString(16)} ${Number(group)} 1\n`)).join(""));
+  const ports = Array.from({ length: 81 }, (_, i) => `${Math.floor(i / 9)} ${i % 9} : ${"0 ".repeat(16)}\n`).join("");
+  writeFileSync(`${FOLDER}/maps`, Array.from({ length: 6 }, (_, i) => `Switch 0x${(0x20_0000 + i).toString(16)}, base LID 1, "rack"\n${ports}`).join(""));
+
+  const verdicts: boolean[] = [];
+  const agree = async (...more: string[]): Promise<void> => {
+    const options = ["routing", "--topology", "fabric.net", "--tables", "updn.lfts", ...more];
+    const said = json<{ deadlock_free: boolean; lanes?: { count: number } }>(...options);
+    const text = command(...options);
+    verdicts.push(said.deadlock_free);
+    await expect(page.locator("[data-verdict]")).toHaveAttribute("data-verdict", said.deadlock_free ? "free" : "possible");
+    await expect(page.locator(".cycle-list li")).toHaveText(text.split("\n").filter((line) => /^ {4}rack\d\[/.test(line)).map((line) => line.trim()));
+    await expect(page.locator("[data-lanes]")).toHaveCount(said.lanes ? 1 : 0);
+    if (said.lanes) await expect(page.locator("[data-lanes]")).toHaveAttribute("data-lanes", String(said.lanes.count));
+    for (const [, note] of text.matchAll(/^ {4}(on lane .*)$/gm)) await expect(page.locator("[data-lanes]")).toContainText(note);
+    const blame = /^ {2}to blame +(.*)$/m.exec(text);
+    await expect(page.locator(".facts dt", { hasText: "to blame" })).toHaveCount(blame ? 1 : 0);
+    if (blame) await expect(page.locator(".facts dt:text-is('to blame') + dd")).toHaveText(blame[1]);
+  };
+  const fill = async (label: string, value: string): Promise<void> => {
+    await page.getByLabel(label).fill(value);
+    await page.keyboard.press("Enter");
+  };
+  await page.goto(`${address}/deadlock?topology=fabric.net&tables=updn.lfts`);
+  await agree();
+  await page.getByLabel("Multicast tables").selectOption("fabric.mcfdbs");
+  await expect(page).toHaveURL(/multicast_tables=fabric\.mcfdbs/);
+  await agree("--multicast-tables", "fabric.mcfdbs");
+  await page.getByLabel("Groups branch").selectOption("ibdmchk");
+  await expect(page).toHaveURL(/branching=ibdmchk/);
+  await agree("--multicast-tables", "fabric.mcfdbs", "--branching", "ibdmchk");
+  await page.getByLabel("Groups branch").selectOption("packets");
+  await fill("Service levels", "levels");
+  await expect(page).toHaveURL(/lanes=levels/);
+  await agree("--multicast-tables", "fabric.mcfdbs", "--lanes", "levels");
+  await fill("SL to VL tables", "maps");
+  await expect(page).toHaveURL(/sl2vl=maps/);
+  await agree("--multicast-tables", "fabric.mcfdbs", "--lanes", "levels", "--sl2vl", "maps");
+  expect(verdicts).toEqual([true, false, false, true, false]);
+  await fill("Service levels", "maps");
+  await expect(page.locator(".problem")).toContainText("maps:2: ");
+
+  // What goes with tables goes when they go.
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing up-down");
+  await expect(page).not.toHaveURL(/lanes|sl2vl|multicast_tables/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await fill("Root", "rack3");
+  await expect(page).toHaveURL(/root=rack3/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing turn-prohibition");
+  await expect(page).not.toHaveURL(/root=/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+});
+
+test("virtual channels and consumption channels give the command's verdict", async ({ page, address }) => {
+  for (const [topology, kind, name, count, ports] of [["torus:4x4", "routing", "dateline", 2, 4], ["torus:4x4", "routing", "dateline", 1, 4], ["mesh:4x4", "algorithm", "dual-path", 1, 3], ["mesh:4x4", "algorithm", "dual-path", 2, 3], ["mesh:4x4", "algorithm", "dual-path", 2, 6]] as const) {
+    const said = json<{ deadlock_free: boolean }>("routing", "--topology", topology, `--${kind}`, name, "--virtual-channels", String(count), "--consumption-ports", String(ports));
+    await page.goto(`${address}/deadlock?topology=${topology}&${kind}=${name}`);
+    await expect(page.locator("[data-verdict]")).toBeVisible();
+    await page.getByLabel("Virtual channels").fill(String(count));
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(/virtual_channels=/);
+    await page.getByLabel("Consumption channels").fill(String(ports));
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(/consumption_ports=/);
+    await expect(page.locator("[data-verdict]"), `${name}, ${count}, ${ports}`).toHaveAttribute("data-verdict", said.deadlock_free ? "free" : "possible");
+  }
 });
