@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
-import { command, csv, DEADLOCK, FOLDER, json, RUN } from "./command.ts";
+import { inflateRawSync } from "node:zlib";
+import { command, csv, DEADLOCK, FOLDER, json, replay, RUN } from "./command.ts";
+import { ChannelSpace, Network } from "../src/network.ts";
+import { decode, NEVER } from "../src/replay/chunk.ts";
 import { expect, gauge, shownCycle, test } from "./support.ts";
 
 interface Result {
@@ -153,6 +156,52 @@ test("a worm holds its channels when the command's timeline says so", async ({ p
   expect(rows.map(([label]) => label).sort()).toEqual(holds.map(({ tid }) => names.get(tid) as string).sort());
   const held = await page.locator(".follow tbody .held").allTextContents();
   expect(held.sort()).toEqual(holds.filter(({ args }) => args.from_cycle <= middle && middle < args.to_cycle).map(({ tid }) => names.get(tid) as string).sort());
+});
+
+interface Traced {
+  pid: number;
+  tid: number;
+  ph: string;
+  name: string;
+  args: { worm: number; cycle: number; from_cycle: number; to_cycle: number; flits: number | null; for: string[] };
+}
+
+test("all worms of a file are read as the command's timeline has them", () => {
+  for (const [file, options] of [["run.replay", RUN], ["dead.replay", DEADLOCK]] as const) {
+    const events = (JSON.parse(command("simulate", ...options, "--timeline", "-")) as { traceEvents: Traced[] }).traceEvents;
+    const { header, chunks: deflated } = replay(file);
+    const network = new Network(header.network);
+    const space = new ChannelSpace(network.links, header.network.nodes, header.ports.injection, header.ports.consumption);
+    const chunks = deflated.map((bytes, index) => decode(index, inflateRawSync(bytes), { network, space, cycles: header.cycles }));
+    const expected = { held: [] as string[], started: [] as string[], delivered: [] as string[], waited: [] as string[] };
+    for (const { pid, tid, ph, name, args } of events) {
+      if (pid === 1 && ph === "X") expected.held.push(`${args.worm}: ${tid} from ${args.from_cycle} ${args.flits === null ? "on" : `to ${args.to_cycle}, ${args.flits} flits`}`);
+      else if (pid === 2 && name.startsWith("startup")) expected.started.push(`${args.worm} in ${args.cycle}`);
+      else if (pid === 2 && ph === "i") expected.delivered.push(`${args.worm} to ${tid} in ${args.cycle}`);
+      else if (pid === 3 && ph === "X") expected.waited.push(`${args.worm} from ${args.from_cycle} to ${args.to_cycle}`);
+    }
+    const found: typeof expected = { held: [], started: [], delivered: [], waited: [] };
+    let late = 0;
+    for (const chunk of chunks) {
+      for (let w = 0; w < chunk.worms; w++) {
+        const worm = chunk.worm[w];
+        if (chunk.started[w] !== NEVER) found.started.push(`${worm} in ${chunk.started[w]}`);
+        if (chunk.started[w] > chunk.generated[w] + 1 && chunk.started[w] !== NEVER) late++;
+        for (let hop = chunk.firstHop[w]; hop < chunk.firstHop[w + 1]; hop++) {
+          found.held.push(`${worm}: ${chunk.channel[hop]} from ${chunk.granted[hop]} ${chunk.released[hop] === NEVER ? "on" : `to ${chunk.released[hop] + 1}, ${chunk.flits[hop]} flits`}`);
+        }
+        for (let at = chunk.firstDelivery[w]; at < chunk.firstDelivery[w + 1]; at++) found.delivered.push(`${worm} to ${chunk.deliveredTo[at]} in ${chunk.delivered[at]}`);
+        for (let wait = chunk.firstWait[w]; wait < chunk.firstWait[w + 1]; wait++) {
+          found.waited.push(`${worm} from ${chunk.since[wait]} to ${chunk.waitHop[wait] < 0 ? header.cycles : chunk.granted[chunk.waitHop[wait]]}`);
+        }
+      }
+    }
+    expect(late, `${file}: worms that did not start when they were generated`).toBeGreaterThan(20);
+    for (const what of ["started", "held", "delivered", "waited"] as const) {
+      expect(expected[what].length, `${file}: ${what}`).toBeGreaterThan(30);
+      expect(found[what].sort(), `${file}: ${what}`).toEqual(expected[what].sort());
+    }
+  }
 });
 
 test("filters: multicasts, a message, a node", async ({ page, address }) => {
