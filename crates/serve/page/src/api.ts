@@ -18,7 +18,7 @@ export interface Info {
 }
 
 export interface Catalogue {
-  algorithms: { name: string; summary: string; networks: string; shapes: string[]; options: string[]; faults: boolean }[];
+  algorithms: { name: string; summary: string; networks: string; shapes: string[]; options: string[]; routing: string | null; faults: boolean }[];
   routings: { name: string; summary: string; networks: string; root: boolean }[];
   quantities: { name: string }[];
 }
@@ -160,7 +160,7 @@ export interface ReplayHeader {
   title: string;
   network: NetworkData;
   ports: { injection: number; consumption: number };
-  settings: { engine?: string; seed?: number; startup?: number; cycle_ns?: number; buffer?: number | null; header_flits?: number | null; flits?: "exact" | "held" };
+  settings: { engine?: string; seed?: number; startup?: number; cycle_ns?: number; buffer?: number | null; header_flits?: number | null; virtual_channels?: number; flits?: "exact" | "held" };
   cycles: number;
   interrupted: boolean;
   counts: { messages: number; worms: number; deliveries: number; hops: number; waits: number };

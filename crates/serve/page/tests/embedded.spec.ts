@@ -20,10 +20,11 @@ test("a report's page plays its replay from one file", async ({ page }) => {
   const file = resolve("test-results/report.html");
   writeFileSync(file, pageWith("dead.replay"));
   await page.goto(pathToFileURL(file).href);
-  const { deadlock } = json<{ deadlock: { cycle: unknown[] } }>("simulate", ...DEADLOCK);
+  const { deadlock } = json<{ deadlock: { at: number; cycle: unknown[] } }>("simulate", ...DEADLOCK);
   await expect(page.locator(".cycle-list li")).toHaveCount(deadlock.cycle.length);
   await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
   await page.getByRole("button", { name: "How it came about" }).click();
+  await expect.poll(() => shownCycle(page)).toBeLessThan(deadlock.at);
   const before = await shownCycle(page);
   await expect.poll(() => shownCycle(page)).toBeGreaterThan(before);
   await page.getByRole("button", { name: "Pause" }).click();

@@ -55,15 +55,17 @@ test("following a worm of the cycle says who holds what it waits for", async ({ 
 });
 
 test("how the deadlock came about plays", async ({ page, address }) => {
+  const { deadlock } = json<Result>("simulate", ...DEADLOCK);
   await page.goto(`${address}/replay?file=dead.replay`);
   await page.getByRole("button", { name: "How it came about" }).click();
   await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
+  await expect.poll(() => shownCycle(page)).toBeLessThan(deadlock.at);
   const before = await shownCycle(page);
   await expect.poll(() => shownCycle(page)).toBeGreaterThan(before);
 });
 
 test("two clicks: the bottleneck, its messages, multicasts apart", async ({ page, address }) => {
-  const channels = csv(command("simulate", ...RUN, "--channels", "-")).filter((row) => row.kind === "link");
+  const channels = csv(command("simulate", ...RUN, "--channels", "-"));
   let most = 0;
   channels.forEach((row, id) => { if (Number(row.busy) > Number(channels[most].busy)) most = id; });
   const label = `${channels[most].from_name} -> ${channels[most].to_name}`;
@@ -105,6 +107,24 @@ test("two clicks: the bottleneck, its messages, multicasts apart", async ({ page
   await page.locator("details[data-kind=multicast] tbody button").first().click();
   await expect(page).toHaveURL(/worm=\d+/);
   await expect(page.locator(".follow tbody .held", { hasText: label })).toHaveCount(1);
+});
+
+test("where a node is the bottleneck, its own channel is found", async ({ page, address }) => {
+  const hot = ["small.toml", "--set", "algorithm=separate", "--set", "traffic.multicast.fraction=0", "--set", "traffic.unicast.pattern=hot-spot", "--set", "traffic.unicast.node=4,3", "--set", "traffic.unicast.fraction=0.9", "--set", "switching.consumption_ports=1", "--set", "traffic.arrivals.rate=0.05"];
+  const channels = csv(command("simulate", ...hot, "--channels", "-", "--replay", "hot.replay"));
+  let most = 0;
+  channels.forEach((row, id) => { if (Number(row.busy) > Number(channels[most].busy)) most = id; });
+  expect(channels[most].kind).toBe("consumption");
+  const label = `consumption ${channels[most].from_name}[${channels[most].port}]`;
+  await page.goto(`${address}/replay?file=hot.replay`);
+  await page.getByRole("button", { name: "Find the bottleneck" }).click();
+  await expect(page.locator("[data-link]")).toHaveText(label);
+  await expect(page.locator("details[data-kind=unicast] tbody tr").first()).toBeVisible();
+  await page.goto(`${address}/network?replay=hot.replay`);
+  await page.locator(".numbers tbody button").first().click();
+  await expect(page.locator(".details")).toContainText(label);
+  await page.getByRole("link", { name: "Which messages go through it?" }).click();
+  await expect(page.locator("[data-link]")).toHaveText(label);
 });
 
 test("play, pause, step, scrub and speed, by keys and by buttons", async ({ page, address }) => {

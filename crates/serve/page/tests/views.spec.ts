@@ -1,8 +1,9 @@
 // The deadlock check, the planner, curves and sweeps.
 
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { command, csv, FOLDER, json, version } from "./command.ts";
-import { expect, test } from "./support.ts";
+import { end, expect, serve, test } from "./support.ts";
 
 test("the static check says what the command says", async ({ page, address }) => {
   const text = command("routing", "--topology", "torus:4x4", "--routing", "e-cube");
@@ -72,6 +73,20 @@ test("plans side by side have the command's numbers", async ({ page, address }) 
   }
 });
 
+test("a plan by a routing that is chosen", async ({ page, address }) => {
+  await page.goto(`${address}/plan?topology=torus:4x4&source=0,0&destinations=3,1;2,2&algorithms=separate`);
+  for (const routing of ["up-down-deterministic", "e-cube"]) {
+    await page.getByLabel("Routing").selectOption(routing);
+    await expect(page).toHaveURL(new RegExp(`routing=${routing}`));
+    const options = ["--topology", "torus:4x4", "--algorithm", "separate", "--routing", routing];
+    const said = json<Plan>("plan", ...options, "--source", "0,0", "--destinations", "3,1;2,2");
+    await expect(page.locator("[data-figure=channels]")).toHaveText(String(said.channels));
+    const verdict = json<{ deadlock_free: boolean }>("routing", ...options).deadlock_free;
+    await expect(page.locator(`[data-verdict=${verdict ? "free" : "possible"}]`)).toBeVisible();
+    await expect(page.getByRole("link", { name: "why?" })).toHaveAttribute("href", new RegExp(`routing=${routing}`));
+  }
+});
+
 test("a click makes a destination, another one the source, another one fails a link", async ({ page, address }) => {
   await page.goto(`${address}/plan?topology=mesh:4x4&source=0,0&algorithms=spam`);
   const canvas = page.locator(".plan canvas");
@@ -97,6 +112,16 @@ test("a click makes a destination, another one the source, another one fails a l
   await expect(page).toHaveURL(/failed=0,3-1,3/);
   const said = json<Plan>("plan", "--topology", "mesh:4x4", "--algorithm", "spam", "--source", "0,3", "--destinations", "1,2", "--failed-link", "0,3-1,3");
   await expect(page.locator("[data-figure=channels]")).toHaveText(String(said.channels));
+  // The verdict's reasons are of the network without that link.
+  await page.getByRole("link", { name: "why?" }).click();
+  await expect(page).toHaveURL(/deadlock\?.*failed=0,3-1,3/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(page.getByLabel("Failed links")).toHaveValue("0,3-1,3");
+  const asked = page.waitForRequest(/\/api\/routing\?.*failed=0%2C3-1%2C3/);
+  await page.reload();
+  await asked;
+  await page.goBack();
+  await expect(page).toHaveURL(/plan\?.*failed=/);
   await page.goBack();
   await expect(page).not.toHaveURL(/failed=/);
   await expect(page.getByLabel("Failed links")).toHaveValue("");
@@ -110,7 +135,7 @@ test("curves have the values of the command's table", async ({ page, address }) 
     head: [...table.querySelectorAll("th")].map((cell) => cell.textContent ?? ""),
     body: [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? "")),
   }));
-  let [measured, saturated] = [0, 0];
+  let [measured, saturated, seen] = [0, 0, 0];
   for (const row of rows) {
     const column = shown.head.indexOf(row.algorithm);
     const line = shown.body.find((cells) => Number(cells[0]) === Number(row["traffic.arrivals.rate"])) as string[];
@@ -119,7 +144,10 @@ test("curves have the values of the command's table", async ({ page, address }) 
       saturated++;
       continue;
     }
-    const [mean, half] = line[column].replace(/,/g, "").split(" ± ");
+    const [value, unsettled] = line[column].replace(/,(?=\d{3})/g, "").split(", ");
+    expect(unsettled, `${row.algorithm} ${row["traffic.arrivals.rate"]}`).toBe(row.outcome === "unsettled" ? "unsettled" : undefined);
+    if (unsettled) seen++;
+    const [mean, half] = value.split(" ± ");
     // The plot is in microseconds; the interval says how many decimals are shown.
     const decimals = (half.split(".")[1] ?? "").length;
     expect(mean, `${row.algorithm} ${row["traffic.arrivals.rate"]}`).toBe((Number(row.latency_last_ns) / 1000).toFixed(decimals));
@@ -127,6 +155,7 @@ test("curves have the values of the command's table", async ({ page, address }) 
   }
   expect(measured).toBeGreaterThan(3);
   expect(saturated).toBeGreaterThan(0);
+  expect(seen, "points that are unsettled").toBeGreaterThan(0);
 });
 
 test("series can be hidden, the axis logarithmic, a point chosen, all of it in the address", async ({ page, address }) => {
@@ -186,6 +215,30 @@ test("a sweep: progress, stop, resume, done, and where it was computed", async (
   await card.getByRole("link", { name: "Curves" }).click();
   await expect(page).toHaveURL(/\/curves\?experiment=slow\.toml&store=again\.db/);
   await expect(page.locator(".values tbody tr")).toHaveCount(6);
+});
+
+test("a sweep of another process is seen to come where there was none, and one can be started there", async ({ browser }) => {
+  const folder = resolve("test-results/empty");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  copyFileSync(`${FOLDER}/small.toml`, `${folder}/small.toml`);
+  const { process, address } = await serve(folder);
+  const page = await browser.newPage();
+  try {
+    await page.goto(`${address}/sweeps`);
+    await expect(page.getByText("Nothing has been swept here yet.")).toBeVisible();
+    command("sweep", `${folder}/small.toml`, "--store", `${folder}/theirs.db`, "--out", `${folder}/out`);
+    await expect(page.locator(".sweep", { hasText: "theirs.db" }).locator(".state")).toHaveText("complete", { timeout: 20_000 });
+    await expect(page.getByText("Nothing has been swept here yet.")).toHaveCount(0);
+    // The usual store, whose folder is not there yet.
+    rmSync(`${folder}/theirs.db`);
+    await page.reload();
+    await page.getByRole("button", { name: "Start" }).click();
+    await expect(page.locator(".sweep", { hasText: "results/store.db" }).locator(".state")).toHaveText("complete", { timeout: 30_000 });
+  } finally {
+    await page.close();
+    await end(process);
+  }
 });
 
 test("a sweep that cannot be is refused", async ({ page, address }) => {

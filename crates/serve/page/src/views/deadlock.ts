@@ -1,6 +1,6 @@
 // Whether worms can block each other forever, and why: a cycle, or a numbering that shows that there is none.
 
-import { changed, format } from "../address.ts";
+import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get } from "../api.ts";
 import type { Analysis, Blame, Catalogue, Dependencies, Lanes, NetworkData } from "../api.ts";
@@ -52,6 +52,7 @@ export function deadlock(page: Page, first: Query): View {
   let frame = 0;
 
   const topology = (): string => query.topology ?? "torus:4x4";
+  const failed = (): string[] => list(query.failed, ";");
   const parameters = (): Record<string, string> => {
     const given: Record<string, string> = { topology: topology() };
     for (const key of ["algorithm", "routing", "tables", ...OF_TABLES, "root", "seed", "consumption_ports", "virtual_channels"]) if (query[key]) given[key] = query[key];
@@ -66,7 +67,7 @@ export function deadlock(page: Page, first: Query): View {
 
   const load = (): void => {
     const given = parameters();
-    const key = JSON.stringify(given);
+    const key = JSON.stringify([given, failed()]);
     choose();
     if (key === asked && shown) {
       show();
@@ -78,7 +79,7 @@ export function deadlock(page: Page, first: Query): View {
       said,
       "Analysing",
       async (signal) => {
-        const [data, analysis] = await Promise.all([get<NetworkData>("/api/network", { topology: given.topology }, signal), get<Analysis>("/api/routing", given, signal)]);
+        const [data, analysis] = await Promise.all([get<NetworkData>("/api/network", { topology: given.topology }, signal), get<Analysis>("/api/routing", { ...given, failed: failed() }, signal)]);
         return { data, analysis };
       },
       ({ data, analysis }) => {
@@ -112,10 +113,10 @@ export function deadlock(page: Page, first: Query): View {
 
   const needEdges = (): void => {
     const given = parameters();
-    const key = JSON.stringify(given);
+    const key = JSON.stringify([given, failed()]);
     if (edges && edgesOf === key) return;
     edgesOf = key;
-    get<Dependencies>("/api/dependencies", given).then(
+    get<Dependencies>("/api/dependencies", { ...given, failed: failed() }).then(
       (found) => {
         if (edgesOf !== key) return;
         edges = found;
@@ -152,7 +153,7 @@ export function deadlock(page: Page, first: Query): View {
         select("Routing, algorithm or tables", options, value, (chosen) => {
           const [kind, ...name] = chosen.split(" ");
           // Options of what was chosen before would be refused.
-          const gone = Object.fromEntries([...OF_TABLES, "root", ...(kind === "tables" ? ["virtual_channels"] : [])].map((key) => [key, null]));
+          const gone = Object.fromEntries([...OF_TABLES, "root", "failed", ...(kind === "tables" ? ["virtual_channels"] : [])].map((key) => [key, null]));
           change({ routing: null, algorithm: null, tables: null, ...gone, [kind]: name.join(" ") });
         }),
         h("div", { class: "fields" },
@@ -162,6 +163,7 @@ export function deadlock(page: Page, first: Query): View {
             ? select("Multicast tables", [{ value: "", text: "none" }, ...tables.filter((item) => item.path !== given.tables).map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "",
                 (value) => change(value ? { multicast_tables: value } : { multicast_tables: null, groups: null, branching: null }))
             : null,
+          failed().length > 0 || all.algorithms.some(({ name, faults }) => faults && name === given.algorithm) ? input("Failed links", query.failed ?? "", (text) => change({ failed: text || null }), { placeholder: "none" }) : null,
           given.tables ? input("Service levels", query.lanes ?? "", (text) => change({ lanes: text || null }), { placeholder: "a file; else all 0" }) : null,
           given.tables ? input("SL to VL tables", query.sl2vl ?? "", (text) => change({ sl2vl: text || null }), { placeholder: "opensm-sl2vl.dump" }) : null,
           given.multicast_tables ? input("Group members", query.groups ?? "", (text) => change({ groups: text || null }), { placeholder: "a file; else all" }) : null,
@@ -215,7 +217,7 @@ export function deadlock(page: Page, first: Query): View {
     if (analysis.groups) entries.push(["groups", `${figure(analysis.groups.length)} (branching: ${analysis.branching})`]);
     if (analysis.blame) entries.push(["to blame", blameLine(analysis.blame)]);
     if (analysis.irreducible !== null) entries.push(["all needed", analysis.irreducible ? "yes" : "no"]);
-    if (edges && edgesOf === JSON.stringify(parameters())) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
+    if (edges && edgesOf === JSON.stringify([parameters(), failed()])) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
     const layerWords: Record<string, Child> = {
       "": analysis.prohibited ? "Orange arcs are prohibited turns, in both directions." : null,
       dependencies: edges && edges.edges.length > DRAWN ? `Too many to draw at once: point at a channel to see what worms that hold it may wait for.` : "An arrow leads from a channel to one that a worm that holds it may wait for. Point at a channel to see its own.",
@@ -254,7 +256,7 @@ export function deadlock(page: Page, first: Query): View {
   const plannerLink = (): Child => {
     const { algorithm } = parameters();
     if (!algorithm) return null;
-    const to = { topology: topology(), algorithms: algorithm };
+    const to = { topology: topology(), algorithms: algorithm, ...(query.failed ? { failed: query.failed } : {}) };
     return link(page, "plan", to, format("plan", to), `Plan a multicast with ${algorithm}`);
   };
 
@@ -295,6 +297,7 @@ export function deadlock(page: Page, first: Query): View {
     const { context } = pen;
     const layer = wanted();
     if (layer === "" && analysis.prohibited && pen.pitch > 14) turns(pen, network, analysis.prohibited);
+    pen.crosses(network.linksBetween(failed()));
     const pointed = view?.pointed();
     if (layer === "dependencies" && edges && outgoing) {
       if (edges.edges.length <= DRAWN) {
