@@ -24,15 +24,15 @@ use crate::page;
 
 /// The longest body of a request, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 16;
-/// How long requests may go on after the end was asked for.
-const GRACE: Duration = Duration::from_millis(500);
+/// How long sweeps and recordings, and then requests, may take to end after that was asked for.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// What is served, and where.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder, or a file in it, which is then what the page opens with.
     pub path: PathBuf,
-    /// The address to listen on; on other than loopback addresses, requests need a token.
+    /// The address to listen on.
     pub listen: IpAddr,
     /// The port; 0: one that is free.
     pub port: u16,
@@ -52,7 +52,7 @@ impl Default for Settings {
 pub struct Address(String);
 
 impl std::fmt::Display for Address {
-    /// Whole, with the token if there is one.
+    /// Whole, with the token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -105,7 +105,8 @@ pub fn serve(
         let wanted = SocketAddr::new(settings.listen, settings.port);
         let listener = TcpListener::bind(wanted).await.map_err(|error| not_listening(wanted, &error))?;
         let address = listener.local_addr()?;
-        let token = if settings.listen.is_loopback() { None } else { Some(token()?) };
+        // On the loopback interface as well: others may use this machine.
+        let token = token()?;
         let shown = SocketAddr::new(
             if address.ip().is_unspecified() { loopback_like(address.ip()) } else { address.ip() },
             address.port(),
@@ -116,8 +117,8 @@ pub fn serve(
             query.push(format!("{parameter}={}", escaped(&item.path)));
             view
         });
-        query.extend(token.as_ref().map(|token| format!("token={token}")));
-        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        query.push(format!("token={token}"));
+        let query = query.join("&");
         let state = api::State::new(folder, opened, settings.program);
         let guard = Arc::new(Guard { address, token });
         let router = Router::new()
@@ -125,17 +126,17 @@ pub fn serve(
             .fallback(page::file)
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .layer(from_fn_with_state(guard, guarded));
-        ready(&Address(format!("http://{shown}/{view}{query}")))?;
+        ready(&Address(format!("http://{shown}/{view}?{query}")))?;
         let serving = axum::serve(Bounded::new(listener), router);
         tokio::select! {
             served = serving => served.map_err(ServeError::from),
             () = end => {
-                state.end();
+                state.end(GRACE).await;
                 Ok(())
             }
         }
     });
-    threads.shutdown_timeout(GRACE);
+    threads.shutdown_timeout(GRACE / 6);
     result
 }
 

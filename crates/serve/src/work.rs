@@ -78,7 +78,7 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -150,16 +150,33 @@ fn bounded<T>(stop: &Arc<Stop>, patience: Duration, work: impl FnOnce() -> Resul
     })
 }
 
-/// Does work on a thread of its own, and then tells how it ended, even if that was in a panic.
-pub(crate) fn in_background<T>(
-    stop: Arc<Stop>,
-    work: impl FnOnce() -> Result<T, String> + Send + 'static,
-    end: impl FnOnce(Result<T, String>) + Send + 'static,
-) {
-    std::thread::spawn(move || {
-        let done = catch_unwind(AssertUnwindSafe(|| with_memory(&stop, work)));
-        end(done.unwrap_or_else(|_| Err(PANICKED.to_owned())));
-    });
+/// Work on threads of its own, which outlives the request that began it.
+#[derive(Debug, Default)]
+pub(crate) struct Background(Arc<AtomicUsize>);
+
+impl Background {
+    /// Does work, and then tells how it ended, even if that was in a panic.
+    pub(crate) fn run<T>(
+        &self,
+        stop: Arc<Stop>,
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+        end: impl FnOnce(Result<T, String>) + Send + 'static,
+    ) {
+        let counted = Counted::one_of(&self.0, usize::MAX);
+        std::thread::spawn(move || {
+            let done = catch_unwind(AssertUnwindSafe(|| with_memory(&stop, work)));
+            end(done.unwrap_or_else(|_| Err(PANICKED.to_owned())));
+            drop(counted);
+        });
+    }
+
+    /// Waits until all of it has ended, which it was told to, but not for longer than so.
+    pub(crate) async fn ended(&self, grace: Duration) {
+        let end = Instant::now() + grace;
+        while self.0.load(Ordering::Acquire) > 0 && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
 }
 
 /// Does work, and tells it to stop when the process has taken the memory that it may.
@@ -231,10 +248,13 @@ mod tests {
     fn work_in_the_background_ends_even_in_a_panic() {
         let (told, hears) = mpsc::channel();
         let tell = move |result: Result<(), String>| told.send(result).expect("it is waited for");
-        in_background(Arc::new(Stop::default()), || panic!("this panic is part of a test"), tell.clone());
+        let background = Background::default();
+        background.run(Arc::new(Stop::default()), || panic!("this panic is part of a test"), tell.clone());
         assert_eq!(hears.recv(), Ok(Err(PANICKED.to_owned())));
-        in_background(Arc::new(Stop::default()), || Ok(()), tell);
+        background.run(Arc::new(Stop::default()), || Ok(()), tell);
         assert_eq!(hears.recv(), Ok(Ok(())));
+        runtime().block_on(background.ended(Duration::from_secs(60)));
+        assert_eq!(background.0.load(Ordering::Acquire), 0, "both have ended");
     }
 
     #[test]

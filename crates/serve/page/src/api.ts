@@ -191,16 +191,29 @@ export interface Axis {
   log: boolean;
 }
 
-export interface Curves {
+/** What there is of an experiment that has no numbers to plot against. */
+export interface Tabled {
   title: string;
-  x: Axis;
-  y: Axis;
-  series: { name: string; points: CurvePoint[] }[];
-  notes: string[];
   quantities: string[];
   table: { columns: string[]; rows: (string | number | boolean | null)[][] };
   /** The same as the command writes it. */
   csv: string;
+}
+
+export interface Curves extends Tabled {
+  x: Axis;
+  y: Axis;
+  series: { name: string; points: CurvePoint[] }[];
+  notes: string[];
+}
+
+/** A run of a point that is recorded: one of the replications in the store, counted from 0. */
+export interface Recorded {
+  file: string;
+  state: "running" | "done";
+  replication: number;
+  replications: number;
+  deadlocked: boolean;
 }
 
 /** What is behind a point: quantiles of the latency in cycles, and its parts. */

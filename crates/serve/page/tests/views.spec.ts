@@ -158,6 +158,16 @@ test("curves have the values of the command's table", async ({ page, address }) 
   expect(seen, "points that are unsettled").toBeGreaterThan(0);
 });
 
+test("an experiment without numbers to plot against has its table", async ({ page, address }) => {
+  writeFileSync(`${FOLDER}/names.toml`, readFileSync(`${FOLDER}/small.toml`, "utf8").replace(/^"traffic\.arrivals\.rate" = .*$/m, "").replace(/\[plot\][^]*$/, ""));
+  command("sweep", "names.toml", "--store", "names.db", "--out", "names");
+  const rows = csv(readFileSync(`${FOLDER}/names/names.csv`, "utf8"));
+  await page.goto(`${address}/curves?experiment=names.toml&store=names.db`);
+  await expect(page.getByText("no numbers to plot against")).toBeVisible();
+  await expect(page.locator(".lower tbody tr")).toHaveCount(rows.length);
+  await expect(page.locator(".lower tbody tr").first().locator("td").first()).toHaveText(rows[0].algorithm);
+});
+
 test("series can be hidden, the axis logarithmic, a point chosen, all of it in the address", async ({ page, address }) => {
   await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
   await page.locator(".values tbody button").first().click();
@@ -222,9 +232,10 @@ test("a sweep of another process is seen to come where there was none, and one c
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   copyFileSync(`${FOLDER}/small.toml`, `${folder}/small.toml`);
-  const { process, address } = await serve(folder);
+  const { process, address, cookie } = await serve(folder);
   const page = await browser.newPage();
   try {
+    await page.context().addCookies([cookie]);
     await page.goto(`${address}/sweeps`);
     await expect(page.getByText("Nothing has been swept here yet.")).toBeVisible();
     command("sweep", `${folder}/small.toml`, "--store", `${folder}/theirs.db`, "--out", `${folder}/out`);

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
-    ClaimVerdict, Experiment, Findings, Origin, Outcome, Status, Store, SweepObserver, Verdict, origins, run_sweep,
-    stored_sweep,
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Status, Store, SweepObserver, Verdict, origins,
+    run_sweep_until, stored_sweep,
 };
 
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
-use crate::work::{Stop, in_background};
+use crate::work::Stop;
 
 /// The most sweeps at once, and of how many that have ended is told.
 const AT_ONCE: usize = 2;
@@ -97,8 +97,10 @@ impl Sweep {
 
     /// Adds what was found, and where it comes from.
     fn found(&mut self, findings: &Findings, origins: Vec<Origin>) {
-        let text = |verdict: &ClaimVerdict| {
-            verdict.evidence.iter().map(|part| part.text.trim_end_matches('.')).collect::<Vec<_>>().join("; ")
+        let part = |part: &Part| format!("{}: {}", part.text.trim_end_matches('.'), part.verdict);
+        let text = |verdict: &ClaimVerdict| match &verdict.evidence[..] {
+            [one] => one.text.trim_end_matches('.').to_owned(),
+            several => several.iter().map(part).collect::<Vec<_>>().join("; "),
         };
         let claim =
             |verdict: &ClaimVerdict| Claim { id: verdict.claim.clone(), text: text(verdict), verdict: verdict.verdict };
@@ -120,6 +122,7 @@ impl Sweep {
 /// A sweep of this process.
 struct Running {
     stop: Arc<Stop>,
+    started: Instant,
     sweep: Sweep,
 }
 
@@ -146,7 +149,14 @@ impl Sweeps {
 
     /// Those of this process.
     pub(crate) fn own(&self) -> Vec<Sweep> {
-        self.running().iter().map(|running| running.sweep.clone()).collect()
+        let now = |running: &Running| {
+            let mut sweep = running.sweep.clone();
+            if sweep.state == "running" {
+                sweep.seconds = running.started.elapsed().as_secs();
+            }
+            sweep
+        };
+        self.running().iter().map(now).collect()
     }
 
     /// Ends those that go on.
@@ -188,7 +198,7 @@ impl Sweeps {
         experiment.title().clone_into(&mut sweep.title);
         sweep.points = points;
         let stop = Arc::new(Stop::default());
-        all.push(Running { stop: Arc::clone(&stop), sweep: sweep.clone() });
+        all.push(Running { stop: Arc::clone(&stop), started: Instant::now(), sweep: sweep.clone() });
         Ok((sweep, stop))
     }
 
@@ -342,12 +352,14 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
     let work = move || {
         let mut store = Store::open(&path).map_err(|error| error.to_string())?.made_by(shared.program);
         let mut told = Told { state: &shared, id: &id, stop: &own, started };
-        let findings = run_sweep(&experiment, jobs, &mut store, false, &mut told).map_err(|error| error.to_string())?;
+        let stopped = || own.is_stopped();
+        let findings = run_sweep_until(&experiment, jobs, &mut store, &stopped, &mut told);
+        let findings = findings.map_err(|error| error.to_string())?;
         let origins = origins([&experiment], &store).unwrap_or_default();
         Ok((findings, origins))
     };
     let (shared, own, id) = (Arc::clone(state), Arc::clone(&stop), sweep.id.clone());
-    in_background(stop, work, move |result| {
+    state.background.run(stop, work, move |result| {
         shared.sweeps.added([&file, &store]);
         shared.sweeps.tell(&id, |sweep| {
             (sweep.seconds, sweep.seconds_left) = (started.elapsed().as_secs(), None);

@@ -554,6 +554,7 @@ export class Player {
         (error: unknown) => {
           if (controller.signal.aborted) return;
           search.error = error instanceof Error ? error.message : String(error);
+          if (this.#error === null && this.#warning === null) this.warn(search.error);
           this.#showBottleneck();
         },
       );
@@ -665,10 +666,8 @@ export class Player {
           }
         }
       } else {
-        const failed = this.#search?.error ?? null;
-        // What stands above need not be said again.
-        if (failed !== null && failed === (this.#warning ?? this.#error)) parts.push(h("p", { class: "quiet" }, "Which messages go through it is not known."));
-        else parts.push(failed !== null ? problem(new Error(failed)) : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
+        // Why not stands above.
+        parts.push(this.#search?.error ? h("p", { class: "quiet" }, "Which messages go through it is not known.") : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
       }
     }
     // Whoever tabs through the panel keeps the place.

@@ -6,7 +6,7 @@ import { get } from "../api.ts";
 import type { Analysis, Blame, Catalogue, Dependencies, Lanes, NetworkData } from "../api.ts";
 import { button, choice, facts, figure, fill, h, input, isTyped, percent, refill, select } from "../dom.ts";
 import type { Child } from "../dom.ts";
-import { categories, palette } from "../draw/colour.ts";
+import { categories, isDark, palette } from "../draw/colour.ts";
 import { legend } from "../draw/legend.ts";
 import { NetworkView } from "../draw/view.ts";
 import type { Hit, Pen } from "../draw/view.ts";
@@ -178,7 +178,7 @@ export function deadlock(page: Page, first: Query): View {
     const { network, analysis } = shown;
     window.clearInterval(timer);
     const numbers = analysis.numbering;
-    const layers = [{ value: "", text: analysis.deadlock_free ? "turns" : "the cycle" }, { value: "dependencies", text: "dependencies" }];
+    const layers = [{ value: "", text: !analysis.deadlock_free ? "the cycle" : analysis.prohibited ? "turns" : "the network" }, { value: "dependencies", text: "dependencies" }];
     if (numbers) layers.push({ value: "numbering", text: "numbering" });
     if (analysis.loads) layers.push({ value: "load", text: "load" });
     const layer = layers.some((option) => option.value === wanted()) ? wanted() : "";
@@ -221,7 +221,7 @@ export function deadlock(page: Page, first: Query): View {
     const layerWords: Record<string, Child> = {
       "": analysis.prohibited ? "Orange arcs are prohibited turns, in both directions." : null,
       dependencies: edges && edges.edges.length > DRAWN ? `Too many to draw at once: point at a channel to see what worms that hold it may wait for.` : "An arrow leads from a channel to one that a worm that holds it may wait for. Point at a channel to see its own.",
-      numbering: "The darker, the larger the number; a worm only takes larger ones than it holds, so there is no cycle.",
+      numbering: `The ${isDark() ? "lighter" : "darker"}, the larger the number; a worm only takes larger ones than it holds, so there is no cycle.`,
       load: "How many pairs of nodes have a route through each channel.",
     };
     fill(
