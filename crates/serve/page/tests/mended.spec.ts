@@ -122,6 +122,13 @@ test("a deadlock opens in its cycle", async ({ page, address }) => {
   await page.goto(`${address}/replay?file=dead.replay`);
   await expect.poll(() => shownCycle(page)).toBe(deadlock.at);
   await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
+  // There is nowhere to go, until one has left.
+  const there = page.getByRole("button", { name: "Go to the deadlock" });
+  await expect(there).toHaveCount(0);
+  await page.keyboard.press("Home");
+  await page.getByRole("button", { name: "multicasts", exact: true }).click();
+  await there.click();
+  await expect.poll(() => shownCycle(page)).toBe(deadlock.at);
 });
 
 test("virtual channels decide the verdict", async ({ page, address }) => {

@@ -12,8 +12,7 @@ const STYLES = [
 
 /** Each picture's name and address, and what is done to the view before it is drawn */
 const PICTURES: readonly { name: string; address: string; prepare: (page: Page) => Promise<void> }[] = [
-  { name: "files", address: "/", prepare: (page) => seen(page, ".cards .card") },
-  { name: "network", address: "/network?replay=tour.replay&measure=use", prepare: (page) => seen(page, ".numbers tbody tr") },
+  { name: "network", address: "/network?replay=RUN&measure=use", prepare: (page) => seen(page, ".numbers tbody tr") },
   {
     name: "curves", address: "/curves?experiment=tour.toml&store=results/store.db",
     prepare: async (page) => {
@@ -22,14 +21,14 @@ const PICTURES: readonly { name: string; address: string; prepare: (page: Page) 
       await page.locator(".scrolls").evaluate((stage) => stage.scrollTo(0, 0));
     },
   },
-  { name: "bottleneck", address: "/replay?file=tour.replay", prepare: bottleneck },
+  { name: "bottleneck", address: "/replay?file=RUN", prepare: bottleneck },
   {
-    name: "worm", address: "/replay?file=tour.replay",
+    name: "worm", address: "/replay?file=RUN",
     prepare: async (page) => {
       await bottleneck(page);
       await page.locator("details[data-kind=multicast] tbody button").first().click();
       await seen(page, ".follow");
-      await page.getByLabel("What the worms do").evaluate((panel) => panel.scrollTo(0, panel.querySelector<HTMLElement>(".follow")!.offsetTop - 60));
+      await page.locator(".follow").evaluate((part) => part.scrollIntoView({ block: "start" }));
     },
   },
   { name: "replay", address: "/replay?file=dead.replay", prepare: (page) => seen(page, ".dead .cycle-list li") },
@@ -54,14 +53,27 @@ function seen(page: Page, what: string): Promise<void> {
 async function bottleneck(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Find the bottleneck" }).click();
   await seen(page, "details[data-kind=multicast] tbody tr");
+  if ((page.viewportSize()?.width ?? 0) < 860) await page.locator("[data-link]").evaluate((name) => name.scrollIntoView({ block: "center" }));
+}
+
+/** Records the point that the guide chooses, as the page does. */
+async function recorded(page: Page, address: string): Promise<string> {
+  const asked = { experiment: "tour.toml", store: "results/store.db", set: { algorithm: "dual-path", "traffic.arrivals.rate": 0.14 } };
+  for (;;) {
+    const answer = await page.request.post(`${address}/api/replay`, { headers: { "X-Wormcast": "page" }, data: asked });
+    const { file, state } = (await answer.json()) as { file: string; state: string };
+    if (state === "done") return file;
+    await page.waitForTimeout(100);
+  }
 }
 
 for (const [style, options, file] of STYLES) {
   test(`pictures, ${style}`, async ({ other, address }) => {
     test.skip(!process.env.WORMCAST_DRAW, "drawn by `npm run draw`");
     const page = await other({ viewport: { width: 1060, height: 625 }, ...options });
+    const run = await recorded(page, address);
     for (const { name, address: path, prepare } of PICTURES) {
-      await page.goto(address + path);
+      await page.goto(address + path.replace("RUN", run));
       await prepare(page);
       await page.mouse.move(0, 0);
       await page.waitForTimeout(500);

@@ -51,7 +51,6 @@ function tour(): void {
   const guide = readFileSync("../../../docs/guide/browser.md", "utf8");
   writeFileSync(`${FOLDER}/tour.toml`, (/```toml\n(.*?)```/s.exec(guide) as RegExpExecArray)[1]);
   command("sweep", "tour.toml");
-  command("simulate", "tour.toml", "--set", "traffic.arrivals.rate=0.14", "--replay", "tour.replay");
   const [, options] = /^wormcast (simulate tour\.toml .* --replay dead\.replay)$/m.exec(guide) as RegExpExecArray;
   command(...options.split(" "));
 }

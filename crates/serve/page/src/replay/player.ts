@@ -37,7 +37,9 @@ interface Passage {
   from: number;
   destinations: number;
   granted: number;
+  /** The last cycle in which it is held, or of the run. */
   released: number;
+  toEnd: boolean;
   waited: number;
 }
 
@@ -529,7 +531,7 @@ export class Player {
             counts.worms++;
             counts.messages.add(chunk.message[w]);
             keep(multicast ? search.multicasts : search.unicasts, {
-              message: chunk.message[w], worm: chunk.worm[w], from: chunk.source[w], destinations: chunk.destinations[w], granted: chunk.granted[hop], released: chunk.released[hop], waited,
+              message: chunk.message[w], worm: chunk.worm[w], from: chunk.source[w], destinations: chunk.destinations[w], granted: chunk.granted[hop], released: Math.min(chunk.released[hop], this.#end), toEnd: chunk.released[hop] === NEVER, waited,
             });
           }
         },
@@ -612,7 +614,7 @@ export class Player {
             button(`worm ${worm.worm}`, () => this.#change({ worm: worm.worm }), { class: "plain strong", "data-worm": String(worm.worm) }),
             ` (message ${worm.message}) at ${worm.router} holds `, h("span", { class: "holds" }, unbroken(worm.holds, "; ")), " and waits for ", h("strong", { class: "waits" }, unbroken(worm.waits_for, "; "))))),
         h("div", { class: "row-of" },
-          this.#t === Math.min(deadlock.at, this.#replay.cycles - 1) ? null : button("Go to the deadlock", () => { this.pause(); this.goTo(deadlock.at); this.#showAll(); }),
+          this.#t === Math.min(deadlock.at, this.#end) ? null : button("Go to the deadlock", () => { this.pause(); this.goTo(deadlock.at); this.#showAll(); }),
           button("How it came about", () => { this.#setSpeed(SPEEDS[2]); this.goTo(Math.max(0, this.#closing() - 60)); this.play(); }))),
     );
   }
@@ -662,7 +664,7 @@ export class Player {
                   list.slice(0, ROWS).map((passage) => [
                     this.#mark(passage.message, passage.worm, () => { this.pause(); this.#setTime(passage.granted); this.#fetch(); this.#change({ worm: passage.worm }); }),
                     network.nodeLabel(passage.from), figure(passage.destinations), figure(passage.granted),
-                    passage.released === NEVER ? "to the end" : figure(passage.released - passage.granted + 1), figure(passage.waited)]))));
+                    `${figure(passage.released - passage.granted + 1)}${passage.toEnd ? ", to the end" : ""}`, figure(passage.waited)]))));
           }
         }
       } else {
