@@ -1,4 +1,4 @@
-//! Which requests are answered at all: those for this server, from its own page, with the token if there is one.
+//! Which requests are answered at all: those for this server, from its own page, with the token.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,19 +9,18 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::answer::Refusal;
+use crate::page;
 
 /// The longest address of a request, in bytes.
 const LONGEST: usize = 1 << 14;
-/// The name of the cookie that carries the token.
-const COOKIE: &str = "wormcast";
 
 /// What requests have to have.
 #[derive(Debug)]
 pub(crate) struct Guard {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
-    /// The token, unless only this machine can ask.
-    pub(crate) token: Option<String>,
+    /// What who asks has to know.
+    pub(crate) token: String,
 }
 
 /// What the browser may do with the page: run its own script and ask its own server, and nothing else.
@@ -39,9 +38,11 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// Lets a request through, or answers it; every answer gets the headers of all.
 pub(crate) async fn guarded(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let headers = request.headers().clone();
     let mut response = match guard.check(request.method(), request.uri(), request.headers()) {
         Ok(Access::Granted) => next.run(request).await,
-        Ok(Access::Enters(page)) => enter(&page, guard.token.as_deref().unwrap_or_default()),
+        Ok(Access::Enters(page)) => guard.enter(&page),
+        Err(Refusal::Forbidden(why)) if page::is_for_people(&headers) => page::forbidden(&why),
         Err(refusal) => refusal.into_response(),
     };
     let headers = response.headers_mut();
@@ -60,14 +61,20 @@ enum Access {
     Enters(String),
 }
 
-/// Sends the browser to the address without the token.
-fn enter(page: &str, token: &str) -> Response {
-    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
-    let headers = [(header::LOCATION, page), (header::SET_COOKIE, &cookie)];
-    (StatusCode::SEE_OTHER, headers).into_response()
-}
-
 impl Guard {
+    /// The name of the cookie that carries the token: browsers do not tell the ports of a host apart.
+    fn cookie(&self) -> String {
+        format!("wormcast-{}", self.address.port())
+    }
+
+    /// Sends the browser to the address without the token.
+    fn enter(&self, page: &str) -> Response {
+        // Lax: an address of a view may be followed from elsewhere, as it changes nothing.
+        let cookie = format!("{}={}; HttpOnly; SameSite=Lax; Path=/", self.cookie(), self.token);
+        let headers = [(header::LOCATION, page), (header::SET_COOKIE, &cookie)];
+        (StatusCode::SEE_OTHER, headers).into_response()
+    }
+
     fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
         let refused = |why: &str| Err(Refusal::Forbidden(why.to_owned()));
         if uri.to_string().len() > LONGEST {
@@ -108,10 +115,11 @@ impl Guard {
 
     /// Whether a request knows the token.
     fn authorise(&self, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
-        let Some(token) = &self.token else { return Ok(Access::Granted) };
+        let token = &self.token;
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = cookies.flat_map(|all| all.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        if cookies.any(|(name, value)| name == COOKIE && same(value, token)) {
+        let own = self.cookie();
+        if cookies.any(|(name, value)| name == own && same(value, token)) {
             return Ok(Access::Granted);
         }
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
@@ -164,8 +172,8 @@ fn same(given: &str, expected: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn guard(address: &str, token: Option<&str>) -> Guard {
-        Guard { address: address.parse().expect("an address"), token: token.map(str::to_owned) }
+    fn guard(address: &str) -> Guard {
+        Guard { address: address.parse().expect("an address"), token: "secret".to_owned() }
     }
 
     fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
@@ -174,7 +182,7 @@ mod tests {
 
     #[test]
     fn only_requests_for_this_host_are_answered() {
-        let local = guard("127.0.0.1:8000", None);
+        let local = guard("127.0.0.1:8000");
         let hosts = ["127.0.0.1:8000", "localhost:8000"];
         for host in hosts {
             assert!(local.is_own(host), "{host}");
@@ -197,18 +205,18 @@ mod tests {
         for host in others {
             assert!(!local.is_own(host), "{host}");
         }
-        assert!(guard("[::1]:8000", None).is_own("[::1]:8000"));
-        let everywhere = guard("0.0.0.0:8000", Some("t"));
+        assert!(guard("[::1]:8000").is_own("[::1]:8000"));
+        let everywhere = guard("0.0.0.0:8000");
         assert!(everywhere.is_own("192.168.0.7:8000") && everywhere.is_own("localhost:8000"));
         assert!(!everywhere.is_own("my-machine:8000"), "a name can lead anywhere");
-        assert!(guard("127.0.0.1:80", None).is_own("127.0.0.1"));
+        assert!(guard("127.0.0.1:80").is_own("127.0.0.1"));
     }
 
     #[test]
     fn other_origins_are_refused() {
-        let guard = guard("127.0.0.1:8000", None);
+        let guard = guard("127.0.0.1:8000");
         let allowed = |method: Method, path: &str, given: &[(&'static str, &str)]| {
-            let given = [&[("host", "127.0.0.1:8000")], given].concat();
+            let given = [&[("host", "127.0.0.1:8000"), ("cookie", "wormcast-8000=secret")], given].concat();
             guard.check(&method, &path.parse().unwrap(), &headers(&given)).is_ok()
         };
         assert!(allowed(Method::GET, "/api/info", &[]));
@@ -236,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_token_is_asked_for() {
-        let guard = guard("192.168.0.7:8000", Some("secret"));
+        let guard = guard("192.168.0.7:8000");
         let access = |path: &str, given: &[(&'static str, &str)]| {
             let given = [&[("host", "192.168.0.7:8000")], given].concat();
             guard.check(&Method::GET, &path.parse().unwrap(), &headers(&given)).ok()
@@ -245,14 +253,18 @@ mod tests {
         assert_eq!(access("/?token=secret", &[]), enters("/"));
         assert_eq!(access("/replay?file=a&token=secret&cycle=3", &[]), enters("/replay?file=a&cycle=3"));
         assert_eq!(access("//evil.example/?token=secret", &[]), enters("/evil.example/"));
-        assert_eq!(access("/", &[("cookie", "other=1; wormcast=secret")]), Some(Access::Granted));
+        assert_eq!(access("/", &[("cookie", "other=1; wormcast-8000=secret")]), Some(Access::Granted));
+        // Of a server on another port of this host.
+        assert_eq!(access("/", &[("cookie", "wormcast-8001=secret")]), None);
+        let both = access("/", &[("cookie", "wormcast-8000=secret; wormcast-8001=other")]);
+        assert_eq!(both, Some(Access::Granted));
         assert_eq!(access("/", &[("authorization", "Bearer secret")]), Some(Access::Granted));
         for path in
             ["/", "/?token=", "/?token=secre", "/?token=secrets", "/?token=secret&token=other", "/?Token=secret"]
         {
             assert_eq!(access(path, &[]), None, "{path}");
         }
-        assert_eq!(access("/", &[("cookie", "wormcast=secre")]), None);
+        assert_eq!(access("/", &[("cookie", "wormcast-8000=secre")]), None);
         assert_eq!(access("/api/info", &[("authorization", "secret")]), None);
         let post = headers(&[("host", "192.168.0.7:8000"), ("x-wormcast", "page")]);
         let entering = "/api/sweeps?token=secret".parse().unwrap();

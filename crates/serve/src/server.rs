@@ -1,5 +1,6 @@
 //! The server: where it listens, what it routes where, and how it ends.
 
+use std::fmt::Write;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -23,15 +24,15 @@ use crate::page;
 
 /// The longest body of a request, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 16;
-/// How long requests may go on after the end was asked for.
-const GRACE: Duration = Duration::from_millis(500);
+/// How long sweeps and recordings, and then requests, may take to end after that was asked for.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// What is served, and where.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder, or a file in it, which is then what the page opens with.
     pub path: PathBuf,
-    /// The address to listen on; on other than loopback addresses, requests need a token.
+    /// The address to listen on.
     pub listen: IpAddr,
     /// The port; 0: one that is free.
     pub port: u16,
@@ -51,7 +52,7 @@ impl Default for Settings {
 pub struct Address(String);
 
 impl std::fmt::Display for Address {
-    /// Whole, with the token if there is one.
+    /// Whole, with the token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -104,12 +105,20 @@ pub fn serve(
         let wanted = SocketAddr::new(settings.listen, settings.port);
         let listener = TcpListener::bind(wanted).await.map_err(|error| not_listening(wanted, &error))?;
         let address = listener.local_addr()?;
-        let token = if settings.listen.is_loopback() { None } else { Some(token()?) };
+        // On the loopback interface as well: others may use this machine.
+        let token = token()?;
         let shown = SocketAddr::new(
             if address.ip().is_unspecified() { loopback_like(address.ip()) } else { address.ip() },
             address.port(),
         );
-        let query = token.as_ref().map_or_else(String::new, |token| format!("?token={token}"));
+        let mut query: Vec<String> = Vec::new();
+        let view = opened.as_deref().and_then(|file| folder.item(file)).map_or("", |item| {
+            let (view, parameter) = item.kind.view();
+            query.push(format!("{parameter}={}", escaped(&item.path)));
+            view
+        });
+        query.push(format!("token={token}"));
+        let query = query.join("&");
         let state = api::State::new(folder, opened, settings.program);
         let guard = Arc::new(Guard { address, token });
         let router = Router::new()
@@ -117,18 +126,27 @@ pub fn serve(
             .fallback(page::file)
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .layer(from_fn_with_state(guard, guarded));
-        ready(&Address(format!("http://{shown}/{query}")))?;
+        ready(&Address(format!("http://{shown}/{view}?{query}")))?;
         let serving = axum::serve(Bounded::new(listener), router);
         tokio::select! {
             served = serving => served.map_err(ServeError::from),
             () = end => {
-                state.end();
+                state.end(GRACE).await;
                 Ok(())
             }
         }
     });
-    threads.shutdown_timeout(GRACE);
+    threads.shutdown_timeout(GRACE / 6);
     result
+}
+
+/// A text as a value in an address.
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
+    text.bytes().fold(String::new(), |mut escaped, byte| {
+        let _ = if plain(byte) { write!(escaped, "{}", char::from(byte)) } else { write!(escaped, "%{byte:02X}") };
+        escaped
+    })
 }
 
 /// The loopback address of a family.
@@ -184,8 +202,6 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> ServeError {
 
 /// A token of 256 random bits of the system's.
 fn token() -> io::Result<String> {
-    use std::fmt::Write;
-
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.iter().fold(String::new(), |mut text, byte| {

@@ -55,18 +55,24 @@ test("what has most comes first, and equal ones in the order of ids", () => {
 });
 
 const point = { saturated: false, deadlocked: false, unsettled: false, replications: 5, point: "", settings: [] };
-const curves: Pick<Curves, "title" | "x" | "y" | "series"> = {
+const curves: Pick<Curves, "title" | "x" | "y" | "series" | "notes"> = {
+  notes: ["2 points are <not> complete"],
   title: "A <b>", x: { name: "rate", label: "rate", log: false }, y: { name: "latency", label: "latency (µs)", log: false },
   series: [
     { name: "one", points: [{ ...point, x: 1, mean: 10, low: 9, high: 11 }, { ...point, x: 2, mean: null, low: null, high: null, saturated: true }] },
-    { name: "two & three", points: [{ ...point, x: 1, mean: 20, low: null, high: null, unsettled: true }] },
+    { name: "two & three", points: [{ ...point, x: 1, mean: 20, low: null, high: null, unsettled: true }, { ...point, x: 2, mean: null, low: null, high: null, deadlocked: true }] },
   ],
 };
 
 test("the plot that is downloaded has its points, signs and names", () => {
   const svg = svgOf(curves, ["#111111", "#222222"], new Set(), false);
   assert.equal(svg.match(/<circle/g)?.length, 2);
-  assert.equal(svg.match(/<path/g)?.length, 1);
+  // A saturated and a deadlocked point at one place: two marks, one above the other.
+  const marks = [...svg.matchAll(/<path d="M([\d.]+) ([\d.]+)l/g)].map(([, x, y]) => [x, Number(y)] as const);
+  assert.equal(marks.length, 2);
+  assert.equal(marks[0][0], marks[1][0]);
+  assert.equal(marks[0][1] - marks[1][1], 9);
+  assert.ok(svg.includes("2 points are &lt;not&gt; complete"));
   assert.ok(svg.includes("A &lt;b&gt;") && svg.includes("two &amp; three") && svg.includes("latency (µs)"));
   assert.ok(!svgOf(curves, ["#111111", "#222222"], new Set(["one"]), true).includes("#111111"));
 });

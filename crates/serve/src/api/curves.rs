@@ -12,8 +12,12 @@ use crate::answer::{Json, Refusal};
 
 #[derive(Serialize)]
 struct Curves {
+    /// If there is no plot, which has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// What the plot draws; nothing, if the experiment has no numbers to plot against.
     #[serde(flatten)]
-    plot: PlotData,
+    plot: Option<PlotData>,
     /// What the experiment plots.
     quantities: Vec<&'static str>,
     table: Rows,
@@ -60,17 +64,26 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
     given.only(&["experiment", "store", "y"], &[])?;
     answer(&state, move |state| {
         let (experiment, findings) = found(state, &given)?;
-        let Some(mut figure) = experiment.figure() else {
-            return Err(Refusal::BadInput("this experiment has no numbers to plot against".to_owned()));
-        };
-        if let Some(name) = given.get("y") {
-            figure.y = Quantity::named(name).ok_or_else(|| {
+        if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
+            let [file, store] = ["experiment", "store"].map(|name| given.get(name).unwrap_or_default());
+            return Err(Refusal::Failed(format!(
+                "`{store}` has no results of `{file}`: `sweep` computes them, or choose another store"
+            )));
+        }
+        let quantity = given.get("y").map(|name| {
+            Quantity::named(name).ok_or_else(|| {
                 let expected = expected_name(name, Quantity::names().collect::<Vec<_>>());
                 Refusal::BadInput(format!("there is no quantity `{name}`{expected}"))
-            })?;
-        }
-        let plot = plot_data(&figure, &findings.summaries).map_err(Refusal::failed)?;
+            })
+        });
+        let quantity = quantity.transpose()?;
+        let plot = experiment.figure().map(|mut figure| {
+            figure.y = quantity.unwrap_or(figure.y);
+            plot_data(&figure, &findings.summaries).map_err(Refusal::failed)
+        });
+        let plot = plot.transpose()?;
         Ok(Curves {
+            title: plot.is_none().then(|| experiment.title().to_owned()),
             plot,
             quantities: experiment.quantities().into_iter().map(Quantity::name).collect(),
             table: Rows::of(&table(&findings.summaries)),

@@ -1,6 +1,7 @@
 //! The requests of the page: a module each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -13,7 +14,7 @@ use wormcast_network::text::{did_you_mean, expected_name};
 
 use crate::answer::{Json, Refusal};
 use crate::folder::Folder;
-use crate::work::Work;
+use crate::work::{Background, Work};
 
 mod catalogue;
 mod choice;
@@ -34,6 +35,7 @@ pub(crate) struct State {
     pub(crate) opened: Option<String>,
     pub(crate) program: Program,
     pub(crate) work: Work,
+    pub(crate) background: Background,
     pub(crate) replays: replay::Replays,
     pub(crate) recordings: replay::Recordings,
     pub(crate) sweeps: sweeps::Sweeps,
@@ -48,16 +50,18 @@ impl State {
             opened,
             program,
             work: Work::new(),
+            background: Background::default(),
             replays: replay::Replays::default(),
             recordings: replay::Recordings::default(),
             sweeps: sweeps::Sweeps::default(),
         })
     }
 
-    /// Ends what goes on.
-    pub(crate) fn end(&self) {
+    /// Ends what goes on, and waits for it for a while: files that are not finished are removed.
+    pub(crate) async fn end(&self, grace: Duration) {
         self.sweeps.end();
         self.recordings.end();
+        self.background.ended(grace).await;
     }
 }
 

@@ -11,7 +11,7 @@ use axum::extract::State as Extracted;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use wormcast_lab::{OutputFile, Override, PointSpec};
+use wormcast_lab::{OutputFile, Override, PointSpec, Store, stored_sweep};
 use wormcast_network::ChannelSpace;
 use wormcast_network::watch::step;
 use wormcast_simulation::{
@@ -22,7 +22,7 @@ use wormcast_simulation::{
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{JSON, Json, Refusal};
-use crate::work::{Stop, with_memory};
+use crate::work::Stop;
 
 /// The most headers that are kept, and the most bytes of one that is.
 const KEPT: usize = 4;
@@ -173,6 +173,44 @@ struct Request {
     set: serde_json::Map<String, serde_json::Value>,
     seed: Option<u64>,
     messages: Option<u64>,
+    /// A store that has replications of the point: one of these is recorded again, one that deadlocked if there is one.
+    store: Option<String>,
+}
+
+/// Which replication is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+struct Recalled {
+    /// Its number among those that count, from 0.
+    replication: usize,
+    /// How many count.
+    replications: usize,
+    /// The seed of its run.
+    seed: u64,
+    deadlocked: bool,
+    /// The messages of its window, if that had to be longer.
+    #[serde(skip)]
+    messages: Option<u64>,
+}
+
+/// What a store has of a point; the first replication, or the first that deadlocked.
+fn recalled(state: &State, request: &Request, store: &str, point: &str) -> Result<Recalled, Refusal> {
+    let experiment = read(&state.folder, &request.experiment, &serde_json::Map::new(), &[])?;
+    let store_file = state.folder.file(store)?;
+    let findings = stored_sweep(&experiment, &Store::read(&store_file).map_err(Refusal::bad_input)?);
+    let findings = findings.map_err(Refusal::bad_input)?;
+    let place = findings.summaries.iter().position(|summary| summary.config_hash == point);
+    let found = place.map(|place| &findings.runs[place]).and_then(|runs| {
+        let dead = runs.runs.iter().position(|run| run.deadlock().is_some());
+        let replication = dead.unwrap_or(0);
+        Some(Recalled {
+            replication,
+            replications: runs.runs.len(),
+            seed: runs.runs.get(replication)?.seed(),
+            deadlocked: dead.is_some(),
+            messages: runs.lengthened.map(|window| window.messages),
+        })
+    });
+    found.ok_or_else(|| Refusal::Missing(format!("`{store}` has no runs of this point of `{}`", request.experiment)))
 }
 
 /// A run that is being recorded, or was.
@@ -238,6 +276,9 @@ impl Recordings {
 struct Recorded {
     file: String,
     state: &'static str,
+    /// If it is one that a store has.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    run: Option<Recalled>,
 }
 
 /// Records a run in the background, unless it has been.
@@ -265,27 +306,42 @@ fn begin(state: &Shared, request: &Request) -> Result<Recorded, Refusal> {
     };
     std::fs::create_dir_all(FOLDER).map_err(|error| Refusal::Failed(format!("cannot make `{FOLDER}`: {error}")))?;
     let name = wormcast_lab::file_part(&[experiment.name().as_str(), &point.spec.algorithm]);
-    let file = format!("{FOLDER}/{}-{}.replay", name.trim_start_matches('-'), &point.spec.config_hash()[..12]);
+    let hash = point.spec.config_hash();
+    let again = request.store.as_deref().map(|store| recalled(state, request, store, &hash)).transpose()?;
+    let of_run = again.map_or_else(String::new, |run| format!("-{:x}", run.seed));
+    let file = format!("{FOLDER}/{}-{}{of_run}.replay", name.trim_start_matches('-'), &hash[..12]);
+    let seed = again.map_or(point.spec.seed, |run| run.seed);
+    let scenario = match again.and_then(|run| run.messages) {
+        None => scenario,
+        longer => Box::new(scenario.with_messages(longer)),
+    };
     let path = state.folder.new_file(&file)?;
     if path.exists() && state.replays.open(state, &file).is_ok() {
-        return Ok(Recorded { file, state: "done" });
+        return Ok(Recorded { file, state: "done", run: again });
     }
     let stop = Arc::new(Stop::default());
     if state.recordings.begin(&file, &stop)? {
-        let (state, spec, file) = (Arc::clone(state), point.spec, file.clone());
-        std::thread::spawn(move || {
-            let written = with_memory(&stop, || run(&state, &file, &scenario, &spec, &stop));
-            state.recordings.tell(&file, |recording| match written {
+        let (to_tell, told) = (Arc::clone(state), file.clone());
+        let (shared, file, spec, own) = (Arc::clone(state), file.clone(), point.spec, Arc::clone(&stop));
+        let record = move || run(&shared, &file, &scenario, (&spec, seed), &own);
+        state.background.run(stop, record, move |written| {
+            to_tell.recordings.tell(&told, |recording| match written {
                 Ok(()) => recording.state = "done",
                 Err(error) => (recording.state, recording.error) = ("failed", Some(error)),
             });
         });
     }
-    Ok(Recorded { file, state: "running" })
+    Ok(Recorded { file, state: "running", run: again })
 }
 
 /// Runs and writes the file; says why not.
-fn run(state: &State, file: &str, scenario: &Scenario, spec: &PointSpec, stop: &Arc<Stop>) -> Result<(), String> {
+fn run(
+    state: &State,
+    file: &str,
+    scenario: &Scenario,
+    (spec, seed): (&PointSpec, u64),
+    stop: &Arc<Stop>,
+) -> Result<(), String> {
     let out = OutputFile::create(file.as_ref()).map_err(|error| error.to_string())?;
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
@@ -294,7 +350,7 @@ fn run(state: &State, file: &str, scenario: &Scenario, spec: &PointSpec, stop: &
         Told { state, file, stop, end: Instant::now() + PATIENCE, cycle: 0, messages: 0, events: 0 },
     );
     let engine: EngineChoice = spec.engine;
-    let result = simulate_observed(scenario, engine, spec.seed, &mut observer).map_err(|error| error.to_string())?;
+    let result = simulate_observed(scenario, engine, seed, &mut observer).map_err(|error| error.to_string())?;
     if stop.is_stopped() {
         return Err(stop.why());
     }
@@ -304,7 +360,7 @@ fn run(state: &State, file: &str, scenario: &Scenario, spec: &PointSpec, stop: &
         title: &format!("{} on {}", spec.algorithm, spec.topology),
         topology: &spec.topology,
         algorithm: &spec.algorithm,
-        settings: &replay_settings(scenario, &result.engine, spec.seed),
+        settings: &replay_settings(scenario, &result.engine, seed),
         deadlock: result.deadlock.as_ref(),
         interrupted: false,
     };

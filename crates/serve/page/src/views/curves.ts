@@ -5,11 +5,12 @@ import uPlot from "uplot";
 import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
-import type { CurvePoint, Curves, Distribution } from "../api.ts";
+import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
 import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table, withInterval } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
-import { svgOf } from "../draw/picture.ts";
+import { marksOf, svgOf } from "../draw/picture.ts";
+import { usualStore } from "./choosing.ts";
 import { awaiting, giveUp, link, problem, section } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
@@ -32,7 +33,7 @@ export function curves(page: Page, first: Query): View {
   const element = h("div", { class: "split curves" }, h("div", { class: "stage scrolls" }, bar, plotBox, legend, lower), panel);
 
   const experiment = (): string | null => query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : null);
-  const store = (): string | null => query.store ?? (page.info.open?.kind === "store" ? page.info.open.path : (page.info.items.find((item) => item.kind === "store")?.path ?? null));
+  const store = (): string | null => query.store ?? usualStore(page.info);
   const hidden = (): Set<string> => new Set(list(query.hide, ";"));
 
   const change = (changes: Record<string, string | number | null>, again = true): void => {
@@ -65,9 +66,20 @@ export function curves(page: Page, first: Query): View {
       show();
       return;
     }
-    void awaiting(chart, "Reading the store", (signal) => get<Curves>("/api/curves", { experiment: file, store: from, y: query.y }, signal), (found) => {
-      shown = { key, curves: found };
+    void awaiting(chart, "Reading the store", (signal) => get<Curves | Tabled>("/api/curves", { experiment: file, store: from, y: query.y }, signal), (found) => {
       page.title(found.title);
+      if (!hasPlot(found)) {
+        shown = null;
+        plot?.destroy();
+        plot = null;
+        controls();
+        fill(chart, h("p", { class: "quiet" }, "This experiment has no numbers to plot against; below is its table."));
+        legend.replaceChildren();
+        panel.replaceChildren();
+        fill(lower, allColumns(found.table));
+        return;
+      }
+      shown = { key, curves: found };
       controls();
       show();
     }).then(() => {
@@ -133,7 +145,7 @@ export function curves(page: Page, first: Query): View {
         width,
         height,
         legend: { show: false },
-        padding: [26, 14, 0, 4],
+        padding: [17 + 9 * Math.max(1, ...[...marksOf(curves.series.filter((series) => !off.has(series.name))).values()].map((row) => row + 1)), 14, 0, 4],
         scales: {
           x: curves.x.log ? { time: false, distr: 3 } : { time: false, range: (_, low, high) => { const space = (high - low || 1) * 0.04; return [low - space, high + space]; } },
           y: log ? { distr: 3 } : { range: (_, low, high) => { const [from, to] = reach(low, high); return [from, to + (to - from || 1) * 0.06]; } },
@@ -160,6 +172,7 @@ export function curves(page: Page, first: Query): View {
     const ratio = window.devicePixelRatio || 1;
     const { ctx } = u;
     const off = hidden();
+    const rows = marksOf(curves.series.filter((series) => !off.has(series.name)));
     ctx.save();
     curves.series.forEach((series, i) => {
       if (off.has(series.name)) return;
@@ -171,8 +184,9 @@ export function curves(page: Page, first: Query): View {
         if (x < u.bbox.left - 1 || x > u.bbox.left + u.bbox.width + 1) continue;
         const chosen = isChosen(series.name, point);
         if (point.mean === null) {
-          if (!point.saturated && !point.deadlocked) continue;
-          const y = u.bbox.top - 7 * ratio - (i % 2) * 9 * ratio;
+          const row = rows.get(point);
+          if (row === undefined) continue;
+          const y = u.bbox.top - (7 + 9 * row) * ratio;
           ctx.beginPath();
           ctx.moveTo(x - 5 * ratio, y + 4 * ratio);
           ctx.lineTo(x, y - 5 * ratio);
@@ -276,7 +290,8 @@ export function curves(page: Page, first: Query): View {
 
   const said = (point: CurvePoint): string => {
     if (point.mean === null) return point.deadlocked ? "deadlocked" : point.saturated ? "saturated" : "–";
-    return withInterval(point.mean, point.low !== null && point.high !== null ? (point.high - point.low) / 2 : null);
+    const mean = withInterval(point.mean, point.low !== null && point.high !== null ? (point.high - point.low) / 2 : null);
+    return point.unsettled ? `${mean}, unsettled` : mean;
   };
 
   const showPanel = (): void => {
@@ -298,7 +313,7 @@ export function curves(page: Page, first: Query): View {
             ...at.point.settings.filter(({ key }) => key !== curves.x.name).map(({ key, value }): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]),
           ]),
           h("div", { class: "row-of" }, button("Replay this point", () => record(at.point, replayPlace), { class: "primary" })),
-          h("p", { class: "quiet" }, "One run of it is recorded, with every worm."),
+          h("p", { class: "quiet" }, "One of its runs is recorded, with every worm: one that deadlocks, if there is one."),
           replayPlace),
       );
       const distribution = h("div", null);
@@ -342,15 +357,16 @@ export function curves(page: Page, first: Query): View {
   /** One run of a point, recorded by the server; then its replay. */
   const record = (point: CurvePoint, place: HTMLElement): void => {
     fill(place, h("p", { class: "quiet", role: "status" }, "Recording a run …"));
-    void awaiting(place, "Recording a run", () => post<{ file: string; state: string }>("/api/replay", { experiment: experiment(), set: Object.fromEntries(point.settings.map(({ key, value }) => [key, value])) }), ({ file, state }) => {
+    void awaiting(place, "Recording a run", () => post<Recorded>("/api/replay", { experiment: experiment(), store: store(), set: Object.fromEntries(point.settings.map(({ key, value }) => [key, value])) }), ({ file, state, replication, replications, deadlocked }) => {
       const status = h("p", { class: "quiet", role: "status" }, "Recording a run …");
-      fill(place, status);
+      const which = h("p", { class: "quiet" }, `Replication ${replication + 1} of ${replications}${deadlocked ? ", which deadlocks" : ""}.`);
+      fill(place, status, which);
       const to = { file };
       const ready = (): void => {
         replayEnd?.();
         replayEnd = null;
         void page.refresh();
-        fill(place, link(page, "replay", to, format("replay", to), "Open the replay"));
+        fill(place, link(page, "replay", to, format("replay", to), "Open the replay"), which);
         page.announce("The replay is ready");
       };
       if (state === "done") {
@@ -427,7 +443,7 @@ export function curves(page: Page, first: Query): View {
           return h("button", { type: "button", class: "plain", "data-point": idOf(series.name, point), onclick: () => change({ point: idOf(series.name, point) }) }, said(point));
         })]), { class: "numbers values" }));
     } else if (tab === "all") {
-      fill(content, table("The table of the sweep", columns.map((name) => ({ name, numeric: rows.length > 0 && typeof rows[0][columns.indexOf(name)] === "number" })), rows.map((row) => row.map((cell) => (typeof cell === "number" ? figure(cell) : cell === null ? "" : String(cell)))), { class: "numbers" }));
+      fill(content, allColumns(curves.table));
     } else {
       const at = PARTS.map((part) => columns.indexOf(`${part}_cycles`));
       const outcome = columns.indexOf("outcome");
@@ -460,6 +476,17 @@ export function curves(page: Page, first: Query): View {
       small?.destroy();
     },
   };
+}
+
+/** The table of a sweep, as the command writes it. */
+function allColumns({ columns, rows }: Curves["table"]): HTMLElement {
+  const shown = (cell: string | number | boolean | null): string => (typeof cell === "number" ? figure(cell) : cell === null ? "" : String(cell));
+  return table("The table of the sweep", columns.map((name, i) => ({ name, numeric: rows.some((row) => typeof row[i] === "number") })), rows.map((row) => row.map(shown)), { class: "numbers" });
+}
+
+/** Whether there is something to draw. */
+function hasPlot(found: Curves | Tabled): found is Curves {
+  return "series" in found;
 }
 
 /** Downloads are for paper: light whatever the page is. */
