@@ -86,15 +86,21 @@ impl Folder {
         Err(Refusal::Missing(format!("there is no file `{given}` in the folder that is served{hint}")))
     }
 
-    /// The path of a file to be written in the folder: its own folder is there.
+    /// The path of a file to be written in the folder, the same however it is given; its own folder need not be there yet.
     pub(crate) fn new_file(&self, given: &str) -> Result<PathBuf, Refusal> {
         let path = Self::inside(given)?;
         let full = self.root.join(&path);
-        let in_the_folder = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&self.root));
-        // What is there may be a link to elsewhere.
-        let itself = fs::symlink_metadata(&full).is_err() || in_the_folder(&full) && full.is_file();
-        if itself && full.parent().is_some_and(in_the_folder) {
-            return Ok(path);
+        // As far as there is something; names that lead to the same file are one.
+        let settled = full.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)));
+        if let Some((there, real)) = settled {
+            let behind = full.strip_prefix(there).unwrap_or(Path::new(""));
+            let next = behind.components().next().map(|name| there.join(name));
+            // A link that leads nowhere may lead elsewhere later.
+            let dangling = next.is_some_and(|next| fs::symlink_metadata(next).is_ok());
+            let fits = if there == full { real.is_file() } else { real.is_dir() };
+            if let (true, false, Ok(inside)) = (fits, dangling, real.strip_prefix(&self.root)) {
+                return Ok(inside.join(behind).components().collect());
+            }
         }
         Err(Refusal::BadInput(format!(
             "`{given}` is no place in the folder that is served, in which a file can be written"
@@ -158,6 +164,15 @@ impl Folder {
         found
     }
 
+    /// A file, if it is one that the page can show.
+    pub(crate) fn item(&self, path: &str) -> Option<Item> {
+        let full = self.root.join(path);
+        let (there, kind) = (full.metadata().ok()?, Kind::of(&full)?);
+        let modified = there.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified = modified.map(|since| since.as_secs());
+        Some(Item { path: path.replace('\\', "/"), kind, bytes: there.len(), modified })
+    }
+
     fn list(&self, folder: &Path, depth: usize, found: &mut Items, looked_at: &mut usize) {
         let Ok(entries) = fs::read_dir(self.root.join(folder)) else { return };
         let mut entries: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
@@ -178,18 +193,25 @@ impl Folder {
                 if !built && depth > 1 {
                     self.list(&path, depth - 1, found, looked_at);
                 }
-            } else if there.is_file()
-                && let Some(kind) = Kind::of(&full)
-            {
-                let modified = there.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-                let modified = modified.map(|since| since.as_secs());
-                found.items.push(Item { path: shown.replace('\\', "/"), kind, bytes: there.len(), modified });
+            } else if there.is_file() {
+                found.items.extend(self.item(shown));
             }
         }
     }
 }
 
 impl Kind {
+    /// The view that shows such a file, and the parameter of its address that names it.
+    pub(crate) fn view(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Experiment => ("curves", "experiment"),
+            Self::Store => ("curves", "store"),
+            Self::Replay => ("replay", "file"),
+            Self::Network => ("network", "topology"),
+            Self::Tables => ("deadlock", "tables"),
+        }
+    }
+
     /// What a file is, by its name and its first bytes.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -271,6 +293,18 @@ mod tests {
         assert_eq!(folder.file("same.edges").unwrap(), Path::new("same.edges"), "a link within the folder");
         let paths: Vec<String> = folder.items().items.into_iter().map(|item| item.path).collect();
         assert_eq!(paths, ["net.edges", "results/ring.edges"]);
+        assert_eq!(folder.new_file("new/er/new.db").unwrap(), Path::new("new/er/new.db"));
+        assert!(folder.new_file("net.edges/new.db").is_err(), "a file is no folder");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("nowhere", folder.root().join("dangling")).unwrap();
+            assert!(folder.new_file("dangling").is_err() && folder.new_file("dangling/new.db").is_err());
+        }
+        for given in ["results/new.db", "./results/new.db", "results//new.db", "results/./new.db"] {
+            assert_eq!(folder.new_file(given).unwrap(), Path::new("results/new.db"), "{given}");
+        }
+        #[cfg(unix)]
+        assert_eq!(folder.new_file("same.edges").unwrap(), Path::new("net.edges"), "what a link leads to");
         let Err(Refusal::Missing(why)) = folder.file("nets.edges") else { panic!("there is none") };
         assert!(why.ends_with("did you mean `net.edges`?"), "{why}");
     }

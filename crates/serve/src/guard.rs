@@ -9,11 +9,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::answer::Refusal;
+use crate::page;
 
 /// The longest address of a request, in bytes.
 const LONGEST: usize = 1 << 14;
-/// The name of the cookie that carries the token.
-const COOKIE: &str = "wormcast";
 
 /// What requests have to have.
 #[derive(Debug)]
@@ -39,9 +38,11 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// Lets a request through, or answers it; every answer gets the headers of all.
 pub(crate) async fn guarded(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let headers = request.headers().clone();
     let mut response = match guard.check(request.method(), request.uri(), request.headers()) {
         Ok(Access::Granted) => next.run(request).await,
-        Ok(Access::Enters(page)) => enter(&page, guard.token.as_deref().unwrap_or_default()),
+        Ok(Access::Enters(page)) => guard.enter(&page),
+        Err(Refusal::Forbidden(why)) if page::is_for_people(&headers) => page::forbidden(&why),
         Err(refusal) => refusal.into_response(),
     };
     let headers = response.headers_mut();
@@ -60,14 +61,20 @@ enum Access {
     Enters(String),
 }
 
-/// Sends the browser to the address without the token.
-fn enter(page: &str, token: &str) -> Response {
-    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
-    let headers = [(header::LOCATION, page), (header::SET_COOKIE, &cookie)];
-    (StatusCode::SEE_OTHER, headers).into_response()
-}
-
 impl Guard {
+    /// The name of the cookie that carries the token: browsers do not tell the ports of a host apart.
+    fn cookie(&self) -> String {
+        format!("wormcast-{}", self.address.port())
+    }
+
+    /// Sends the browser to the address without the token.
+    fn enter(&self, page: &str) -> Response {
+        let token = self.token.as_deref().unwrap_or_default();
+        let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", self.cookie());
+        let headers = [(header::LOCATION, page), (header::SET_COOKIE, &cookie)];
+        (StatusCode::SEE_OTHER, headers).into_response()
+    }
+
     fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
         let refused = |why: &str| Err(Refusal::Forbidden(why.to_owned()));
         if uri.to_string().len() > LONGEST {
@@ -111,7 +118,8 @@ impl Guard {
         let Some(token) = &self.token else { return Ok(Access::Granted) };
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = cookies.flat_map(|all| all.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        if cookies.any(|(name, value)| name == COOKIE && same(value, token)) {
+        let own = self.cookie();
+        if cookies.any(|(name, value)| name == own && same(value, token)) {
             return Ok(Access::Granted);
         }
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
@@ -245,14 +253,18 @@ mod tests {
         assert_eq!(access("/?token=secret", &[]), enters("/"));
         assert_eq!(access("/replay?file=a&token=secret&cycle=3", &[]), enters("/replay?file=a&cycle=3"));
         assert_eq!(access("//evil.example/?token=secret", &[]), enters("/evil.example/"));
-        assert_eq!(access("/", &[("cookie", "other=1; wormcast=secret")]), Some(Access::Granted));
+        assert_eq!(access("/", &[("cookie", "other=1; wormcast-8000=secret")]), Some(Access::Granted));
+        // Of a server on another port of this host.
+        assert_eq!(access("/", &[("cookie", "wormcast-8001=secret")]), None);
+        let both = access("/", &[("cookie", "wormcast-8000=secret; wormcast-8001=other")]);
+        assert_eq!(both, Some(Access::Granted));
         assert_eq!(access("/", &[("authorization", "Bearer secret")]), Some(Access::Granted));
         for path in
             ["/", "/?token=", "/?token=secre", "/?token=secrets", "/?token=secret&token=other", "/?Token=secret"]
         {
             assert_eq!(access(path, &[]), None, "{path}");
         }
-        assert_eq!(access("/", &[("cookie", "wormcast=secre")]), None);
+        assert_eq!(access("/", &[("cookie", "wormcast-8000=secre")]), None);
         assert_eq!(access("/api/info", &[("authorization", "secret")]), None);
         let post = headers(&[("host", "192.168.0.7:8000"), ("x-wormcast", "page")]);
         let entering = "/api/sweeps?token=secret".parse().unwrap();

@@ -32,26 +32,51 @@ pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
             (StatusCode::OK, [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], bytes).into_response()
         }
         None => {
-            let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
-            if accepts.is_some_and(|accepts| accepts.contains("text/html")) {
-                return (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], nothing(path))
-                    .into_response();
+            if is_for_people(&headers) {
+                return html(StatusCode::NOT_FOUND, nothing(path));
             }
             Refusal::Missing(format!("there is no page `{path}`; expected one of {}", VIEWS.join(", "))).into_response()
         }
     }
 }
 
+/// Whether a person reads the answer, and no program.
+pub(crate) fn is_for_people(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
+fn html(status: StatusCode, page: String) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+}
+
+/// What a person reads who may not ask.
+pub(crate) fn forbidden(why: &str) -> Response {
+    html(
+        StatusCode::FORBIDDEN,
+        whole("Not for this address", &format!("<h1>This page is closed</h1><p>{}.</p>", escaped(why))),
+    )
+}
+
 /// What a person reads whose address names no view.
 fn nothing(path: &str) -> String {
-    let escaped = path.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let link = |view: &str| format!("<a href=\"{view}\">{}</a>", if view == "/" { "Files" } else { &view[1..] });
     let nearest = nearest(path, VIEWS).map_or_else(String::new, |view| format!("<p>Did you mean {}?</p>", link(view)));
     let all = VIEWS.map(|view| format!("<li>{}</li>", link(view))).concat();
+    let escaped = escaped(path);
+    let said = format!("<h1>There is no page <code>{escaped}</code></h1>{nearest}<p>There are:</p><ul>{all}</ul>");
+    whole("No such page", &said)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn whole(title: &str, said: &str) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>No such page – wormcast</title><link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/page.css\"></head>\
-         <body><div class=\"wc\"><main class=\"text\"><h1>There is no page <code>{escaped}</code></h1>{nearest}<p>There are:</p><ul>{all}</ul></main></div></body></html>"
+         <title>{title} – wormcast</title><link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/page.css\"></head>\
+         <body><div class=\"wc\"><main class=\"text\">{said}</main></div></body></html>"
     )
 }
 

@@ -1,5 +1,6 @@
 //! The server: where it listens, what it routes where, and how it ends.
 
+use std::fmt::Write;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -109,7 +110,14 @@ pub fn serve(
             if address.ip().is_unspecified() { loopback_like(address.ip()) } else { address.ip() },
             address.port(),
         );
-        let query = token.as_ref().map_or_else(String::new, |token| format!("?token={token}"));
+        let mut query: Vec<String> = Vec::new();
+        let view = opened.as_deref().and_then(|file| folder.item(file)).map_or("", |item| {
+            let (view, parameter) = item.kind.view();
+            query.push(format!("{parameter}={}", escaped(&item.path)));
+            view
+        });
+        query.extend(token.as_ref().map(|token| format!("token={token}")));
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
         let state = api::State::new(folder, opened, settings.program);
         let guard = Arc::new(Guard { address, token });
         let router = Router::new()
@@ -117,7 +125,7 @@ pub fn serve(
             .fallback(page::file)
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .layer(from_fn_with_state(guard, guarded));
-        ready(&Address(format!("http://{shown}/{query}")))?;
+        ready(&Address(format!("http://{shown}/{view}{query}")))?;
         let serving = axum::serve(Bounded::new(listener), router);
         tokio::select! {
             served = serving => served.map_err(ServeError::from),
@@ -129,6 +137,15 @@ pub fn serve(
     });
     threads.shutdown_timeout(GRACE);
     result
+}
+
+/// A text as a value in an address.
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
+    text.bytes().fold(String::new(), |mut escaped, byte| {
+        let _ = if plain(byte) { write!(escaped, "{}", char::from(byte)) } else { write!(escaped, "%{byte:02X}") };
+        escaped
+    })
 }
 
 /// The loopback address of a family.
@@ -184,8 +201,6 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> ServeError {
 
 /// A token of 256 random bits of the system's.
 fn token() -> io::Result<String> {
-    use std::fmt::Write;
-
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.iter().fold(String::new(), |mut text, byte| {

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,6 +23,8 @@ const WAITING: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often memory is looked after.
 const TICK: Duration = Duration::from_millis(100);
+/// What is said of work that panics.
+const PANICKED: &str = "the work ended in an error of the program";
 
 /// The threads for work.
 #[derive(Clone, Debug)]
@@ -54,7 +57,7 @@ impl Work {
             drop(turn);
             result
         });
-        let result = done.await.map_err(|_| Refusal::Failed("the work ended in an error of the program".to_owned()))?;
+        let result = done.await.map_err(|_| Refusal::Failed(PANICKED.to_owned()))?;
         drop(unwanted);
         result
     }
@@ -147,6 +150,18 @@ fn bounded<T>(stop: &Arc<Stop>, patience: Duration, work: impl FnOnce() -> Resul
     })
 }
 
+/// Does work on a thread of its own, and then tells how it ended, even if that was in a panic.
+pub(crate) fn in_background<T>(
+    stop: Arc<Stop>,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    end: impl FnOnce(Result<T, String>) + Send + 'static,
+) {
+    std::thread::spawn(move || {
+        let done = catch_unwind(AssertUnwindSafe(|| with_memory(&stop, work)));
+        end(done.unwrap_or_else(|_| Err(PANICKED.to_owned())));
+    });
+}
+
 /// Does work, and tells it to stop when the process has taken the memory that it may.
 pub(crate) fn with_memory<T>(stop: &Arc<Stop>, work: impl FnOnce() -> T) -> T {
     let (done, end) = mpsc::channel::<()>();
@@ -210,6 +225,16 @@ mod tests {
         waiting.abort();
         // It ends by dropping its sender.
         assert!(end.recv().is_err());
+    }
+
+    #[test]
+    fn work_in_the_background_ends_even_in_a_panic() {
+        let (told, hears) = mpsc::channel();
+        let tell = move |result: Result<(), String>| told.send(result).expect("it is waited for");
+        in_background(Arc::new(Stop::default()), || panic!("this panic is part of a test"), tell.clone());
+        assert_eq!(hears.recv(), Ok(Err(PANICKED.to_owned())));
+        in_background(Arc::new(Stop::default()), || Ok(()), tell);
+        assert_eq!(hears.recv(), Ok(Ok(())));
     }
 
     #[test]

@@ -18,8 +18,9 @@ interface Each {
   other: (options: BrowserContextOptions) => Promise<Page>;
 }
 
-async function serve(folder: string): Promise<{ process: ChildProcess; address: string }> {
-  const server = spawn(PROGRAM, ["serve", ".", "--port", "0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+/** Starts a server for a folder, or a file in it. */
+export async function serve(folder: string, path = "."): Promise<{ process: ChildProcess; address: string }> {
+  const server = spawn(PROGRAM, ["serve", path, "--port", "0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise<string>((done, fail) => {
     let text = "";
     server.stdout.on("data", (bytes: Buffer) => {
@@ -32,14 +33,20 @@ async function serve(folder: string): Promise<{ process: ChildProcess; address: 
   return { process: server, address };
 }
 
+/** Ends a server, as Ctrl-C does. */
+export async function end(server: ChildProcess): Promise<void> {
+  server.removeAllListeners("exit");
+  const ended = new Promise((done) => server.on("exit", done));
+  server.kill("SIGINT");
+  await ended;
+}
+
 export const test = base.extend<Each, Shared>({
   address: [
     async ({}, use) => {
       const { process, address } = await serve(FOLDER);
       await use(address);
-      process.removeAllListeners("exit");
-      process.kill("SIGINT");
-      await new Promise((done) => process.on("exit", done));
+      await end(process);
     },
     { scope: "worker" },
   ],

@@ -60,6 +60,12 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
     given.only(&["experiment", "store", "y"], &[])?;
     answer(&state, move |state| {
         let (experiment, findings) = found(state, &given)?;
+        if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
+            let [file, store] = ["experiment", "store"].map(|name| given.get(name).unwrap_or_default());
+            return Err(Refusal::Failed(format!(
+                "`{store}` has no results of `{file}`: `sweep` computes them, or choose another store"
+            )));
+        }
         let Some(mut figure) = experiment.figure() else {
             return Err(Refusal::BadInput("this experiment has no numbers to plot against".to_owned()));
         };

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Given, Shared, answer};
 use crate::answer::{Json, Refusal};
-use crate::folder::Items;
+use crate::folder::{Item, Items};
 
 #[derive(Serialize)]
 struct Info {
@@ -13,7 +13,8 @@ struct Info {
     /// Null if unknown.
     commit: Option<&'static str>,
     root: String,
-    open: Option<String>,
+    /// The file that the command line named, as among the items; null if it named the folder.
+    open: Option<Item>,
     #[serde(flatten)]
     items: Items,
 }
@@ -26,7 +27,7 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
             version: state.program.version,
             commit: (!commit.is_empty()).then_some(commit),
             root: state.folder.root().display().to_string(),
-            open: state.opened.clone(),
+            open: state.opened.as_deref().and_then(|file| state.folder.item(file)),
             items: state.folder.items(),
         })
     })

@@ -22,7 +22,7 @@ use wormcast_simulation::{
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{JSON, Json, Refusal};
-use crate::work::{Stop, with_memory};
+use crate::work::{Stop, in_background};
 
 /// The most headers that are kept, and the most bytes of one that is.
 const KEPT: usize = 4;
@@ -272,10 +272,11 @@ fn begin(state: &Shared, request: &Request) -> Result<Recorded, Refusal> {
     }
     let stop = Arc::new(Stop::default());
     if state.recordings.begin(&file, &stop)? {
-        let (state, spec, file) = (Arc::clone(state), point.spec, file.clone());
-        std::thread::spawn(move || {
-            let written = with_memory(&stop, || run(&state, &file, &scenario, &spec, &stop));
-            state.recordings.tell(&file, |recording| match written {
+        let (to_tell, told) = (Arc::clone(state), file.clone());
+        let (state, file, spec, own) = (Arc::clone(state), file.clone(), point.spec, Arc::clone(&stop));
+        let record = move || run(&state, &file, &scenario, &spec, &own);
+        in_background(stop, record, move |written| {
+            to_tell.recordings.tell(&told, |recording| match written {
                 Ok(()) => recording.state = "done",
                 Err(error) => (recording.state, recording.error) = ("failed", Some(error)),
             });

@@ -19,13 +19,15 @@ use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
-use crate::work::{Stop, with_memory};
+use crate::work::{Stop, in_background};
 
 /// The most sweeps at once, and of how many that have ended is told.
 const AT_ONCE: usize = 2;
 const TOLD: usize = 32;
 /// Of how many pairs of an experiment and a store is kept what the store has.
 const KEPT: usize = 512;
+/// Why a sweep ends that somebody stops.
+const ASKED: &str = "it was stopped";
 /// For how long a sweep of another process is said to go on after it was last seen to.
 const LATELY: Duration = Duration::from_secs(20);
 
@@ -326,20 +328,26 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
             "`{store}` is no name for a result store: expected one that ends in `.db`"
         )));
     }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(state.folder.root().join(folder))
+            .map_err(|error| Refusal::Failed(format!("cannot make `{}`: {error}", folder.display())))?;
+    }
+    // However they were written: a store has one writer.
+    let [file, store] = [state.folder.file(&file)?, path.clone()].map(|path| path.display().to_string());
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = jobs.map_or(cores, |jobs| jobs.min(cores));
     let (sweep, stop) = state.sweeps.begin(&experiment, [&file, &store], points.len())?;
-    let (shared, id) = (Arc::clone(state), sweep.id.clone());
-    std::thread::spawn(move || {
-        let started = Instant::now();
-        let result = with_memory(&stop, || {
-            let mut store = Store::open(&path).map_err(|error| error.to_string())?.made_by(shared.program);
-            let mut told = Told { state: &shared, id: &id, stop: &stop, started };
-            let findings =
-                run_sweep(&experiment, jobs, &mut store, false, &mut told).map_err(|error| error.to_string())?;
-            let origins = origins([&experiment], &store).unwrap_or_default();
-            Ok::<_, String>((findings, origins))
-        });
+    let started = Instant::now();
+    let (shared, own, id) = (Arc::clone(state), Arc::clone(&stop), sweep.id.clone());
+    let work = move || {
+        let mut store = Store::open(&path).map_err(|error| error.to_string())?.made_by(shared.program);
+        let mut told = Told { state: &shared, id: &id, stop: &own, started };
+        let findings = run_sweep(&experiment, jobs, &mut store, false, &mut told).map_err(|error| error.to_string())?;
+        let origins = origins([&experiment], &store).unwrap_or_default();
+        Ok((findings, origins))
+    };
+    let (shared, own, id) = (Arc::clone(state), Arc::clone(&stop), sweep.id.clone());
+    in_background(stop, work, move |result| {
         shared.sweeps.added([&file, &store]);
         shared.sweeps.tell(&id, |sweep| {
             (sweep.seconds, sweep.seconds_left) = (started.elapsed().as_secs(), None);
@@ -347,13 +355,23 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
                 Ok((findings, origins)) => {
                     sweep.found(&findings, origins);
                     let incomplete = findings.summaries.iter().any(|summary| summary.outcome == Outcome::Incomplete);
-                    sweep.state = if incomplete { "stopped" } else { "done" };
+                    (sweep.state, sweep.error) = ended(incomplete, &own);
                 }
                 Err(error) => (sweep.state, sweep.error) = ("failed", Some(error)),
             }
         });
     });
     Ok(sweep)
+}
+
+/// The state of a sweep that has ended, and why, unless somebody wanted it to.
+fn ended(incomplete: bool, stop: &Stop) -> (&'static str, Option<String>) {
+    let why = (incomplete && stop.is_stopped()).then(|| stop.why()).filter(|why| why != ASKED);
+    match (incomplete, why) {
+        (false, _) => ("done", None),
+        (true, None) => ("stopped", None),
+        (true, why) => ("failed", why),
+    }
 }
 
 /// Stops a sweep with what is there; another start goes on from that.
@@ -363,7 +381,7 @@ pub(super) async fn stop(Extracted(state): Extracted<Shared>, given: Body) -> Re
     let Some(running) = all.iter().find(|running| running.sweep.id == id) else {
         return Err(Refusal::Missing(format!("no sweep `{id}` goes on")));
     };
-    running.stop.stop("it was stopped");
+    running.stop.stop(ASKED);
     Json::of(&running.sweep)
 }
 
@@ -386,5 +404,24 @@ impl SweepObserver for Told<'_> {
             (sweep.seconds, sweep.seconds_left) = (elapsed.as_secs(), left.map(|left| left.ceil() as u64));
         });
         if self.stop.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_sweep_ended_is_told_unless_somebody_stopped_it() {
+        let because = |why: &str| {
+            let stop = Stop::default();
+            stop.stop(why);
+            stop
+        };
+        let memory = "out of memory: all of it is taken";
+        assert_eq!(ended(true, &because(memory)), ("failed", Some(memory.to_owned())));
+        assert_eq!(ended(true, &because(ASKED)), ("stopped", None));
+        assert_eq!(ended(false, &because(memory)), ("done", None));
+        assert_eq!(ended(true, &Stop::default()), ("stopped", None));
     }
 }

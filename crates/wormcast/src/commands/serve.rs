@@ -46,6 +46,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let ready = |address: &Address| {
         writeln!(out, "{address}")?;
+        if arguments.listen.is_unspecified() {
+            writeln!(
+                out,
+                "On other machines, put an IP address of this one in place of that of the loopback interface."
+            )?;
+        }
         out.flush()?;
         if arguments.open {
             open(address);

@@ -437,6 +437,12 @@ fn curves_are_those_of_the_command() {
     let mean = all[place]["mean"].as_f64().unwrap();
     assert!((parts * cycles - mean).abs() < 1e-6 * mean, "the parts add up");
     assert_eq!(server.get(&format!("/api/distribution?{asked}&point=none")).status, 404);
+    // A store that has nothing of it.
+    fs::write(folder.path().join("other.toml"), SMALL.replace("seed = 5", "seed = 6")).unwrap();
+    let none =
+        server.get(&format!("/api/curves?{}", query(&[("experiment", "other.toml"), ("store", "out/store.db")])));
+    assert_eq!(none.status, 422);
+    assert!(none.error().starts_with("`out/store.db` has no results of `other.toml`: "), "{none:?}");
     let experiment = server.data("/api/experiment?file=small.toml");
     assert_eq!(experiment["points"].as_array().unwrap().len(), 6);
     assert_eq!(experiment["axes"][0], json!({ "key": "algorithm", "values": ["dual-path", "column-path"] }));
@@ -461,8 +467,10 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     };
     let long = start("long.toml", "long.db").json();
     assert_eq!(long["state"], "running");
-    let again = start("small.toml", "long.db");
-    assert_eq!(again.status, 409, "one store, one sweep: {again:?}");
+    for store in ["long.db", "./long.db", ".//long.db"] {
+        let again = start("small.toml", store);
+        assert_eq!(again.status, 409, "one store, one sweep: {again:?}");
+    }
     let events = {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -736,4 +744,16 @@ fn other_machines_need_the_token() {
     assert_eq!(server.send("GET", "/api/info", &[("Authorization", &format!("Bearer {token}"))], "").status, 200);
     let other = Server::with(&folder, &["--listen", "0.0.0.0"]);
     assert_ne!(other.token, server.token, "each its own");
+    // One browser for both: it sends both cookies to each.
+    let entered = other.get(&format!("/?token={}", other.token.as_deref().unwrap()));
+    let second = entered.headers["set-cookie"].split(';').next().unwrap().to_owned();
+    assert_ne!(cookie.split('=').next(), second.split('=').next());
+    let both = format!("{second}; {cookie}");
+    for one in [&server, &other] {
+        assert_eq!(one.send("GET", "/api/info", &[("Cookie", &both)], "").status, 200);
+    }
+    // A person reads why it is closed.
+    let closed = server.send("GET", "/", &[("Accept", "text/html,*/*")], "");
+    assert_eq!((closed.status, closed.headers["content-type"].as_str()), (403, "text/html; charset=utf-8"));
+    assert!(String::from_utf8_lossy(&closed.body).contains("with its token."), "{closed:?}");
 }
