@@ -1,4 +1,4 @@
-//! Which requests are answered at all: those for this server, from its own page, with the token if there is one.
+//! Which requests are answered at all: those for this server, from its own page, with its token.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ const LONGEST: usize = 1 << 14;
 pub(crate) struct Guard {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
-    /// The token, unless only this machine can ask.
-    pub(crate) token: Option<String>,
+    /// The token: others may use this machine, too.
+    pub(crate) token: String,
 }
 
 /// What the browser may do with the page: run its own script and ask its own server, and nothing else.
@@ -45,7 +45,12 @@ pub(crate) async fn guarded(State(guard): State<Arc<Guard>>, request: Request, n
         Err(Refusal::Forbidden(why)) if page::is_for_people(&headers) => page::forbidden(&why),
         Err(refusal) => refusal.into_response(),
     };
+    let forbidden = response.status() == StatusCode::FORBIDDEN;
     let headers = response.headers_mut();
+    // Who may not ask keeps no connection.
+    if forbidden {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -69,8 +74,8 @@ impl Guard {
 
     /// Sends the browser to the address without the token.
     fn enter(&self, page: &str) -> Response {
-        let token = self.token.as_deref().unwrap_or_default();
-        let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", self.cookie());
+        // Lax: a link in a message leads here, too. It is sent along with nothing else that other sites make the browser ask for.
+        let cookie = format!("{}={}; HttpOnly; SameSite=Lax; Path=/", self.cookie(), self.token);
         let headers = [(header::LOCATION, page), (header::SET_COOKIE, &cookie)];
         (StatusCode::SEE_OTHER, headers).into_response()
     }
@@ -115,7 +120,7 @@ impl Guard {
 
     /// Whether a request knows the token.
     fn authorise(&self, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
-        let Some(token) = &self.token else { return Ok(Access::Granted) };
+        let token = &self.token;
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = cookies.flat_map(|all| all.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         let own = self.cookie();
@@ -136,7 +141,8 @@ impl Guard {
             let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
             return Ok(Access::Enters(path + &query));
         }
-        Err(Refusal::Forbidden("expected the address that `wormcast serve` has printed, with its token".to_owned()))
+        let expected = "expected the address that `wormcast serve` has printed: it has a token, another one after each start";
+        Err(Refusal::Forbidden(expected.to_owned()))
     }
 
     /// Whether this is what a browser calls this server.
@@ -172,8 +178,8 @@ fn same(given: &str, expected: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn guard(address: &str, token: Option<&str>) -> Guard {
-        Guard { address: address.parse().expect("an address"), token: token.map(str::to_owned) }
+    fn guard(address: &str) -> Guard {
+        Guard { address: address.parse().expect("an address"), token: "secret".to_owned() }
     }
 
     fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
@@ -182,7 +188,7 @@ mod tests {
 
     #[test]
     fn only_requests_for_this_host_are_answered() {
-        let local = guard("127.0.0.1:8000", None);
+        let local = guard("127.0.0.1:8000");
         let hosts = ["127.0.0.1:8000", "localhost:8000"];
         for host in hosts {
             assert!(local.is_own(host), "{host}");
@@ -205,18 +211,18 @@ mod tests {
         for host in others {
             assert!(!local.is_own(host), "{host}");
         }
-        assert!(guard("[::1]:8000", None).is_own("[::1]:8000"));
-        let everywhere = guard("0.0.0.0:8000", Some("t"));
+        assert!(guard("[::1]:8000").is_own("[::1]:8000"));
+        let everywhere = guard("0.0.0.0:8000");
         assert!(everywhere.is_own("192.168.0.7:8000") && everywhere.is_own("localhost:8000"));
         assert!(!everywhere.is_own("my-machine:8000"), "a name can lead anywhere");
-        assert!(guard("127.0.0.1:80", None).is_own("127.0.0.1"));
+        assert!(guard("127.0.0.1:80").is_own("127.0.0.1"));
     }
 
     #[test]
     fn other_origins_are_refused() {
-        let guard = guard("127.0.0.1:8000", None);
+        let guard = guard("127.0.0.1:8000");
         let allowed = |method: Method, path: &str, given: &[(&'static str, &str)]| {
-            let given = [&[("host", "127.0.0.1:8000")], given].concat();
+            let given = [&[("host", "127.0.0.1:8000"), ("cookie", "wormcast-8000=secret")], given].concat();
             guard.check(&method, &path.parse().unwrap(), &headers(&given)).is_ok()
         };
         assert!(allowed(Method::GET, "/api/info", &[]));
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_token_is_asked_for() {
-        let guard = guard("192.168.0.7:8000", Some("secret"));
+        let guard = guard("192.168.0.7:8000");
         let access = |path: &str, given: &[(&'static str, &str)]| {
             let given = [&[("host", "192.168.0.7:8000")], given].concat();
             guard.check(&Method::GET, &path.parse().unwrap(), &headers(&given)).ok()

@@ -26,13 +26,15 @@ use crate::page;
 pub(crate) const LONGEST_BODY: usize = 1 << 16;
 /// How long requests may go on after the end was asked for.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long recordings and sweeps may take then to close their files.
+const LAST_GRACE: Duration = Duration::from_secs(3);
 
 /// What is served, and where.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder, or a file in it, which is then what the page opens with.
     pub path: PathBuf,
-    /// The address to listen on; on other than loopback addresses, requests need a token.
+    /// The address to listen on.
     pub listen: IpAddr,
     /// The port; 0: one that is free.
     pub port: u16,
@@ -52,7 +54,7 @@ impl Default for Settings {
 pub struct Address(String);
 
 impl std::fmt::Display for Address {
-    /// Whole, with the token if there is one.
+    /// Whole, with the token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -101,11 +103,11 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     let (folder, opened) = enter(&settings.path)?;
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_io().enable_time().build()?;
-    let result = threads.block_on(async {
+    let served: Result<api::Shared, ServeError> = threads.block_on(async {
         let wanted = SocketAddr::new(settings.listen, settings.port);
         let listener = TcpListener::bind(wanted).await.map_err(|error| not_listening(wanted, &error))?;
         let address = listener.local_addr()?;
-        let token = if settings.listen.is_loopback() { None } else { Some(token()?) };
+        let token = token()?;
         let shown = SocketAddr::new(
             if address.ip().is_unspecified() { loopback_like(address.ip()) } else { address.ip() },
             address.port(),
@@ -116,8 +118,8 @@ pub fn serve(
             query.push(format!("{parameter}={}", escaped(&item.path)));
             view
         });
-        query.extend(token.as_ref().map(|token| format!("token={token}")));
-        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        query.push(format!("token={token}"));
+        let query = query.join("&");
         let state = api::State::new(folder, opened, settings.program);
         let guard = Arc::new(Guard { address, token });
         let router = Router::new()
@@ -125,18 +127,22 @@ pub fn serve(
             .fallback(page::file)
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .layer(from_fn_with_state(guard, guarded));
-        ready(&Address(format!("http://{shown}/{view}{query}")))?;
+        ready(&Address(format!("http://{shown}/{view}?{query}")))?;
         let serving = axum::serve(Bounded::new(listener), router);
         tokio::select! {
-            served = serving => served.map_err(ServeError::from),
-            () = end => {
-                state.end();
-                Ok(())
-            }
+            served = serving => served?,
+            () = end => {}
         }
+        Ok(state)
     });
+    // Nothing new begins once the threads of requests are gone.
+    let served = served.inspect(|state| state.end());
     threads.shutdown_timeout(GRACE);
-    result
+    let state = served?;
+    state.end();
+    // A sweep ends with the replications that it runs; its store is whole without that, too.
+    state.background.wait(LAST_GRACE);
+    Ok(())
 }
 
 /// A text as a value in an address.

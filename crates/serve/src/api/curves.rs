@@ -2,7 +2,10 @@
 
 use axum::extract::State as Extracted;
 use serde::Serialize;
-use wormcast_lab::{Cell, Experiment, Findings, PlotData, Quantity, Store, Table, csv, plot_data, stored_sweep, table};
+use wormcast_lab::{
+    Cell, Experiment, Figure, Findings, PlotAxis, PlotData, PlotError, Quantity, SettingElsewhere, Store, StoreError,
+    StoreProblem, Table, csv, other_settings, plot_data, stored_sweep, table,
+};
 use wormcast_network::text::expected_name;
 use wormcast_simulation::{Parts, Quantiles};
 
@@ -47,43 +50,88 @@ fn value(cell: &Cell) -> serde_json::Value {
     }
 }
 
+/// Why a store cannot be read, without the advice for the command line.
+pub(super) fn not_readable(error: &StoreError) -> Refusal {
+    match &error.problem {
+        StoreProblem::Foreign(reason) => {
+            let file = error.path.display();
+            Refusal::BadInput(format!("`{file}` is not a result store: {reason}; choose another file"))
+        }
+        _ => Refusal::bad_input(error),
+    }
+}
+
 /// An experiment, and what a store of the folder has of it.
 pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Findings), Refusal> {
-    let experiment = read(&state.folder, given.need("experiment")?, &serde_json::Map::new(), &[])?;
-    let path = state.folder.file(given.need("store")?)?;
-    let store = Store::read(&path).map_err(Refusal::bad_input)?;
+    let (file, name) = (given.need("experiment")?, given.need("store")?);
+    let experiment = read(&state.folder, file, &serde_json::Map::new(), &[])?;
+    let store = Store::read(&state.folder.file(name)?).map_err(|error| not_readable(&error))?;
     let findings = stored_sweep(&experiment, &store).map_err(Refusal::bad_input)?;
+    if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
+        let others = other_settings(&experiment, &store).map_err(Refusal::bad_input)?;
+        let differ = others.map_or_else(String::new, |others| differ(&others));
+        return Err(Refusal::Failed(format!(
+            "`{name}` has no results of `{file}`: sweep it, or choose another store{differ}"
+        )));
+    }
     Ok((experiment, findings))
+}
+
+/// Says in what the points of a store differ from those that were looked for.
+fn differ(others: &[SettingElsewhere]) -> String {
+    const NAMED: usize = 3;
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
+    let named = others.iter().take(NAMED).map(|other| {
+        format!("`{}` is {} there and {} here", other.setting, value(&other.there), value(&other.here))
+    });
+    let more = others.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} more settings differ") } else { String::new() };
+    let named = named.collect::<Vec<_>>().join(", ");
+    format!(
+        ". The points that it has are others: {named}{more}. Results of `--quick`, `--set` and `--variation` are shown by the command alone"
+    )
 }
 
 pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
     given.only(&["experiment", "store", "y"], &[])?;
     answer(&state, move |state| {
         let (experiment, findings) = found(state, &given)?;
-        if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
-            let [file, store] = ["experiment", "store"].map(|name| given.get(name).unwrap_or_default());
-            return Err(Refusal::Failed(format!(
-                "`{store}` has no results of `{file}`: `sweep` computes them, or choose another store"
-            )));
-        }
-        let Some(mut figure) = experiment.figure() else {
-            return Err(Refusal::BadInput("this experiment has no numbers to plot against".to_owned()));
-        };
-        if let Some(name) = given.get("y") {
-            figure.y = Quantity::named(name).ok_or_else(|| {
+        let quantities = experiment.quantities();
+        let y = match given.get("y") {
+            Some(name) => Some(Quantity::named(name).ok_or_else(|| {
                 let expected = expected_name(name, Quantity::names().collect::<Vec<_>>());
                 Refusal::BadInput(format!("there is no quantity `{name}`{expected}"))
-            })?;
-        }
-        let plot = plot_data(&figure, &findings.summaries).map_err(Refusal::failed)?;
+            })?),
+            None => None,
+        };
+        let figure = experiment.figure().map(|figure| Figure { y: y.unwrap_or(figure.y), ..figure });
+        let plot = match figure.as_ref().map(|figure| plot_data(figure, &findings.summaries)) {
+            Some(Err(nothing @ (PlotError::Empty { .. } | PlotError::NotPositive { .. }))) => {
+                let figure = figure.as_ref();
+                let (x, y) = figure.map_or(("", ""), |figure| (figure.x.as_str(), figure.y.name()));
+                only_a_table(&experiment, x, y, nothing.to_string())
+            }
+            Some(plot) => plot.map_err(Refusal::failed)?,
+            None => {
+                let y = y.or(quantities.first().copied()).map_or("", Quantity::name);
+                let why = "this experiment has no numbers to plot against; the table has its results";
+                only_a_table(&experiment, "", y, why.to_owned())
+            }
+        };
         Ok(Curves {
             plot,
-            quantities: experiment.quantities().into_iter().map(Quantity::name).collect(),
+            quantities: quantities.into_iter().map(Quantity::name).collect(),
             table: Rows::of(&table(&findings.summaries)),
             csv: csv(&findings.summaries),
         })
     })
     .await
+}
+
+/// A plot of nothing, and why: the table has what there is.
+fn only_a_table(experiment: &Experiment, x: &str, y: &str, why: String) -> PlotData {
+    let axis = |name: &str| PlotAxis { name: name.to_owned(), label: name.to_owned(), log: false };
+    PlotData { title: experiment.title().to_owned(), x: axis(x), y: axis(y), series: Vec::new(), notes: vec![why] }
 }
 
 #[derive(Serialize)]

@@ -13,7 +13,7 @@ use wormcast_network::text::{did_you_mean, expected_name};
 
 use crate::answer::{Json, Refusal};
 use crate::folder::Folder;
-use crate::work::Work;
+use crate::work::{Background, Work};
 
 mod catalogue;
 mod choice;
@@ -34,6 +34,7 @@ pub(crate) struct State {
     pub(crate) opened: Option<String>,
     pub(crate) program: Program,
     pub(crate) work: Work,
+    pub(crate) background: Background,
     pub(crate) replays: replay::Replays,
     pub(crate) recordings: replay::Recordings,
     pub(crate) sweeps: sweeps::Sweeps,
@@ -48,13 +49,14 @@ impl State {
             opened,
             program,
             work: Work::new(),
+            background: Background::default(),
             replays: replay::Replays::default(),
             recordings: replay::Recordings::default(),
             sweeps: sweeps::Sweeps::default(),
         })
     }
 
-    /// Ends what goes on.
+    /// Tells what goes on to end.
     pub(crate) fn end(&self) {
         self.sweeps.end();
         self.recordings.end();

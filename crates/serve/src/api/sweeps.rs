@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
-    ClaimVerdict, Experiment, Findings, Origin, Outcome, Status, Store, SweepObserver, Verdict, origins, run_sweep,
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Status, Store, SweepObserver, Verdict, origins, run_sweep,
     stored_sweep,
 };
 
@@ -19,7 +19,7 @@ use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
-use crate::work::{Stop, in_background};
+use crate::work::Stop;
 
 /// The most sweeps at once, and of how many that have ended is told.
 const AT_ONCE: usize = 2;
@@ -53,8 +53,22 @@ pub(crate) struct Sweep {
 #[derive(Clone, Debug, Serialize)]
 struct Claim {
     id: String,
+    /// All of its sentences.
     text: String,
     verdict: Verdict,
+    parts: Vec<Sentence>,
+}
+
+/// A sentence of a claim.
+#[derive(Clone, Debug, Serialize)]
+struct Sentence {
+    text: String,
+    verdict: Verdict,
+    because: String,
+    /// Whether it has to hold for the claim to be judged at all.
+    control: bool,
+    /// Whether it is what would be right in the place of an error in print.
+    correction: bool,
 }
 
 /// Where results come from.
@@ -100,8 +114,19 @@ impl Sweep {
         let text = |verdict: &ClaimVerdict| {
             verdict.evidence.iter().map(|part| part.text.trim_end_matches('.')).collect::<Vec<_>>().join("; ")
         };
-        let claim =
-            |verdict: &ClaimVerdict| Claim { id: verdict.claim.clone(), text: text(verdict), verdict: verdict.verdict };
+        let sentence = |part: &Part| Sentence {
+            text: part.text.clone(),
+            verdict: part.verdict,
+            because: part.because.clone(),
+            control: part.control,
+            correction: part.correction,
+        };
+        let claim = |verdict: &ClaimVerdict| Claim {
+            id: verdict.claim.clone(),
+            text: text(verdict),
+            verdict: verdict.verdict,
+            parts: verdict.evidence.iter().map(sentence).collect(),
+        };
         self.claims = findings.verdicts.iter().map(claim).collect();
         let made = |origin: Origin| Made {
             version: origin.version,
@@ -347,7 +372,7 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
         Ok((findings, origins))
     };
     let (shared, own, id) = (Arc::clone(state), Arc::clone(&stop), sweep.id.clone());
-    in_background(stop, work, move |result| {
+    state.background.start(stop, work, move |result| {
         shared.sweeps.added([&file, &store]);
         shared.sweeps.tell(&id, |sweep| {
             (sweep.seconds, sweep.seconds_left) = (started.elapsed().as_secs(), None);
