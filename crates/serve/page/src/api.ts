@@ -18,8 +18,8 @@ export interface Info {
 }
 
 export interface Catalogue {
-  algorithms: { name: string; summary: string; networks: string; shapes: string[]; options: string[]; faults: boolean }[];
-  routings: { name: string; summary: string; networks: string }[];
+  algorithms: { name: string; summary: string; networks: string; shapes: string[]; options: string[]; routing: string | null; faults: boolean }[];
+  routings: { name: string; summary: string; networks: string; root: boolean }[];
   quantities: { name: string }[];
 }
 
@@ -83,6 +83,27 @@ export interface Analysis {
   average_distance: number | null;
   diameter: number | null;
   loads: number[] | null;
+  /** Of a fabric whose virtual lanes were given. */
+  lanes?: Lanes;
+  /** Of a fabric whose multicast tables were given: how packets of groups branch, the groups, and who closes the cycle. */
+  branching?: string;
+  groups?: { mlid: string }[];
+  blame?: Blame;
+}
+
+export interface Lanes {
+  count: number;
+  switches_without: number;
+  without_level: number;
+  dropped: number;
+  by_lane: { lane: number; deadlock_free: boolean; blocked: number }[];
+}
+
+export interface Blame {
+  unicasts_alone: boolean;
+  alone: string[];
+  smallest: string[];
+  is_smallest: boolean;
 }
 
 export interface Dependencies {
@@ -139,7 +160,7 @@ export interface ReplayHeader {
   title: string;
   network: NetworkData;
   ports: { injection: number; consumption: number };
-  settings: { engine?: string; seed?: number; startup?: number; cycle_ns?: number; buffer?: number | null; header_flits?: number | null; flits?: "exact" | "held" };
+  settings: { engine?: string; seed?: number; startup?: number; cycle_ns?: number; buffer?: number | null; header_flits?: number | null; virtual_channels?: number; flits?: "exact" | "held" };
   cycles: number;
   interrupted: boolean;
   counts: { messages: number; worms: number; deliveries: number; hops: number; waits: number };

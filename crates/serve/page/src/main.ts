@@ -6,6 +6,7 @@ import type { Address, Query, ViewName } from "./address.ts";
 import { get } from "./api.ts";
 import type { Info, ReplayHeader } from "./api.ts";
 import { fill, h, leave, returnTo } from "./dom.ts";
+import { Events } from "./events.ts";
 import { Replay } from "./replay/source.ts";
 import { Player } from "./replay/player.ts";
 import { link, problem } from "./view.ts";
@@ -37,8 +38,7 @@ class App implements Page {
   readonly #tabs = new Map<ViewName, HTMLAnchorElement>();
   #address: Address = { view: "home", query: {} };
   #view: View | null = null;
-  #events: EventSource | null = null;
-  #listeners = 0;
+  readonly #events = new Events();
 
   constructor(root: HTMLElement, info: Info) {
     this.#root = root;
@@ -98,18 +98,7 @@ class App implements Page {
   }
 
   listen(event: string, heard: (data: unknown) => void): () => void {
-    this.#events ??= new EventSource("/api/events");
-    const events = this.#events;
-    const listener = (message: MessageEvent<string>): void => heard(JSON.parse(message.data));
-    events.addEventListener(event, listener as EventListener);
-    this.#listeners++;
-    return () => {
-      events.removeEventListener(event, listener as EventListener);
-      if (--this.#listeners === 0) {
-        events.close();
-        this.#events = null;
-      }
-    };
+    return this.#events.listen(event, heard);
   }
 
   #arrive(address: Address): void {

@@ -18,8 +18,15 @@ export const MEASURE_NAMES: Record<Measure, string> = {
   worms: "Worms",
 };
 
-/** What a measurement says, in a sentence. */
-export const MEASURE_WORDS: Record<Measure, string> = {
+/** What a measurement of a run says, in a sentence. */
+export function wordsOf(measure: Measure, { settings }: ReplayHeader): string {
+  const count = settings.virtual_channels ?? 1;
+  if (count > 1 && measure === "held") return `cycles in which worms hold its ${count} virtual channels, added up, as a share of all cycles: at most ${100 * count}%`;
+  if (count > 1 && measure === "blocked") return `the same sum as for held (its ${count} virtual channels), less the cycles in which a flit crosses: at most ${100 * count}%`;
+  return MEASURE_WORDS[measure];
+}
+
+const MEASURE_WORDS: Record<Measure, string> = {
   use: "share of all cycles in which a flit crosses the channel",
   held: "share of all cycles in which a worm holds the channel, whether flits move or not",
   blocked: "share of all cycles in which a worm holds the channel and no flit crosses it",
@@ -55,9 +62,16 @@ export function valueOf(header: ReplayHeader, measure: Measure, kind: Kind, chan
   }
 }
 
-/** The measurement of all links. */
+/** The measurement of all channels, those of nodes behind the links. */
 export function values(header: ReplayHeader, measure: Measure, kind: Kind): Float64Array {
-  return Float64Array.from(header.network.from, (_, link) => valueOf(header, measure, kind, link));
+  return Float64Array.from(header.measures.flits, (_, channel) => valueOf(header, measure, kind, channel));
+}
+
+/** Shares of the largest measurement of a link, to colour them by. */
+export function shades(measured: Float64Array, links: number): Float64Array {
+  const ofLinks = measured.subarray(0, links);
+  const most = maximum(ofLinks);
+  return most > 0 ? ofLinks.map((value) => value / most) : ofLinks;
 }
 
 export function isShare(measure: Measure): boolean {
@@ -69,10 +83,10 @@ export function written(measure: Measure, value: number): string {
   return isShare(measure) ? percent(value) : figure(value);
 }
 
-/** The largest ones: link ids, largest first, equal ones in the order of ids. */
+/** The largest ones: ids of channels, largest first, equal ones in the order of ids. */
 export function largest(measured: ArrayLike<number>, count: number): number[] {
-  return Array.from({ length: measured.length }, (_, link) => link)
-    .filter((link) => measured[link] > 0)
+  return Array.from({ length: measured.length }, (_, channel) => channel)
+    .filter((channel) => measured[channel] > 0)
     .sort((a, b) => measured[b] - measured[a] || a - b)
     .slice(0, count);
 }

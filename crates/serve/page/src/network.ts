@@ -140,6 +140,18 @@ export class Network {
     for (let link = 0; link < this.links; link++) if (plain(this.linkLabel(link)) === wanted) return link;
     return null;
   }
+
+  /** The channels of links that are written as their two ends with a hyphen between, each both ways. */
+  linksBetween(ends: readonly string[]): number[] {
+    const found: number[] = [];
+    if (ends.length === 0) return found;
+    const wanted = new Set(ends);
+    for (let link = 0; link < this.links; link++) {
+      const [a, b] = [this.routerLabel(this.data.from[link]), this.routerLabel(this.data.to[link])];
+      if (wanted.has(`${a}-${b}`) || wanted.has(`${b}-${a}`)) found.push(link);
+    }
+    return found;
+  }
 }
 
 /** Which channel it is: a link, a port of injection or one of consumption. */

@@ -1,7 +1,10 @@
 // The command, and the folder that the tests serve.
 
 import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { inflateRawSync } from "node:zlib";
+import type { ReplayHeader } from "../src/api.ts";
 
 export const FOLDER = resolve("test-results/folder");
 export const PROGRAM = resolve(process.env.WORMCAST ?? "../../../target/debug/wormcast");
@@ -27,6 +30,15 @@ export function csv(text: string): Record<string, string>[] {
 
 function fields(line: string): string[] {
   return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map((match) => (match[1] !== undefined ? match[1].replace(/""/g, '"') : match[2]));
+}
+
+/** The header of a recorded run in the folder, and its chunks as they are in the file. */
+export function replay(file: string): { header: ReplayHeader; chunks: Buffer[] } {
+  const bytes = readFileSync(`${FOLDER}/${file}`);
+  const end = bytes.subarray(bytes.length - 32);
+  const at = Number(end.readBigUInt64LE(0));
+  const header = JSON.parse(inflateRawSync(bytes.subarray(at, at + end.readUInt32LE(8))).toString()) as ReplayHeader;
+  return { header, chunks: header.chunks.map(({ offset, bytes: length }) => bytes.subarray(offset, offset + length)) };
 }
 
 export function version(): string {

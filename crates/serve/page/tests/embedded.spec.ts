@@ -3,17 +3,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { inflateRawSync } from "node:zlib";
-import { FOLDER, json, DEADLOCK } from "./command.ts";
+import { DEADLOCK, json, replay } from "./command.ts";
 import { expect, gauge, shownCycle, test } from "./support.ts";
 
 /** A page with a replay in it, as crates/serve/API.md says. */
-function pageWith(replay: string): string {
-  const bytes = readFileSync(`${FOLDER}/${replay}`);
-  const end = bytes.subarray(bytes.length - 32);
-  const at = Number(end.readBigUInt64LE(0));
-  const header = JSON.parse(inflateRawSync(bytes.subarray(at, at + end.readUInt32LE(8))).toString()) as { chunks: { offset: number; bytes: number }[] };
-  const chunks = header.chunks.map(({ offset, bytes: length }) => bytes.subarray(offset, offset + length).toString("base64"));
+function pageWith(file: string): string {
+  const { header, chunks: bytes } = replay(file);
+  const chunks = bytes.map((chunk) => chunk.toString("base64"));
   const data = JSON.stringify({ header, chunks }).replace(/</g, "\\u003c");
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>A report</title><style>${readFileSync("../../lab/src/report/style.css", "utf8")} ${readFileSync("../dist/page.css", "utf8")}</style>
 <body><h2>A report</h2><p>Text.</p><figure><div class="wc" data-wormcast="replay"><script type="application/json">${data}</script></div></figure><h2>More</h2>
@@ -24,10 +20,11 @@ test("a report's page plays its replay from one file", async ({ page }) => {
   const file = resolve("test-results/report.html");
   writeFileSync(file, pageWith("dead.replay"));
   await page.goto(pathToFileURL(file).href);
-  const { deadlock } = json<{ deadlock: { cycle: unknown[] } }>("simulate", ...DEADLOCK);
+  const { deadlock } = json<{ deadlock: { at: number; cycle: unknown[] } }>("simulate", ...DEADLOCK);
   await expect(page.locator(".cycle-list li")).toHaveCount(deadlock.cycle.length);
   await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
   await page.getByRole("button", { name: "How it came about" }).click();
+  await expect.poll(() => shownCycle(page)).toBeLessThan(deadlock.at);
   const before = await shownCycle(page);
   await expect.poll(() => shownCycle(page)).toBeGreaterThan(before);
   await page.getByRole("button", { name: "Pause" }).click();

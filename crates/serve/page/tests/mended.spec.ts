@@ -1,7 +1,7 @@
 // Addresses and fields that agree, damaged files that are called so, values that cannot be.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { DEADLOCK, FOLDER, json } from "./command.ts";
+import { DEADLOCK, FOLDER, json, RUN } from "./command.ts";
 import { expect, gauge, shownCycle, test } from "./support.ts";
 
 test("a field that has the focus shows what the address says after back and forward", async ({ page, address }) => {
@@ -55,6 +55,9 @@ test("a damaged run is called damaged wherever it is used, and nothing hangs", a
   await expect(page.locator("[data-count]").filter({ hasText: /^\d+$/ })).toHaveCount(0);
   await page.getByRole("button", { name: "Find the bottleneck" }).click();
   await expect(page.getByText("Looking for its messages")).toHaveCount(0);
+  // Once, and nothing is said of worms that could not be read.
+  await expect(page.getByText("`flipped.replay`: it is damaged")).toHaveCount(1);
+  await expect(page.getByText("No worm waits")).toHaveCount(0);
   await page.goto(`${address}/network?replay=flipped.replay`);
   await expect(page.locator(".panel .problem")).toContainText("`flipped.replay`: it is damaged");
   const whole = readFileSync(`${FOLDER}/run.replay`);
@@ -77,6 +80,41 @@ test("values that cannot be are refused with their range", async ({ page, addres
   }
   await page.goto(`${address}/replay?file=run.replay&cycle=5000&node=999`);
   await expect(page.getByRole("textbox", { name: "Node" })).toHaveAttribute("aria-invalid", "true");
+});
+
+test("a cycle that there is not is refused, and what was asked for stays to be mended", async ({ page, address }) => {
+  const last = json<{ cycles: number }>("simulate", ...RUN).cycles - 1;
+  const field = page.getByLabel("Go to cycle");
+  const refused = page.locator(".controls .missing");
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000`);
+  await expect(field).toHaveValue("5,000");
+  for (const wrong of ["1,2,3x", "12.5", "-5", String(last + 1), "1e9"]) {
+    await field.fill(wrong);
+    await page.keyboard.press("Enter");
+    await expect(refused, wrong).toContainText(`“${wrong}”: expected a number from 0 to ${last.toLocaleString("en")}`);
+    await expect(field).toHaveValue(wrong);
+    expect(await shownCycle(page)).toBe(5000);
+  }
+  for (const [text, cycle] of [["4,100", 4100], [String(last), last], [" 12 ", 12]] as const) {
+    await field.fill(text);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => shownCycle(page)).toBe(cycle);
+    await expect(field).toHaveValue(cycle.toLocaleString("en"));
+    await expect(refused).toBeEmpty();
+  }
+  await page.goto(`${address}/replay?file=run.replay&cycle=abc`);
+  await expect(refused).toContainText("“abc”");
+});
+
+test("the list of who waits says of whom it is", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=dead.replay&node=0`);
+  await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
+  await expect(page.locator(".panel h2").last()).toHaveText("Who waits, of those looked at");
+  const rows = page.locator(".panel table").last().locator("tbody tr");
+  await expect.poll(async () => (await rows.count()) < (await gauge(page, "waiting"))).toBe(true);
+  await page.goto(`${address}/replay?file=dead.replay&message=0`);
+  await expect(page.getByText(/None of the worms that are looked at waits|Worms that are looked at/).first()).toBeAttached();
+  await expect(page.getByText("No worm waits in this cycle.")).toHaveCount(0);
 });
 
 test("a deadlock opens in its cycle", async ({ page, address }) => {

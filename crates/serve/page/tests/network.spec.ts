@@ -28,11 +28,12 @@ test("a topology that there is not is refused in the command's words", async ({ 
 
 test("channels are measured as the command measures them", async ({ page, address }) => {
   const all = json<{ cycles: number }>("simulate", ...RUN);
-  const channels = csv(command("simulate", ...RUN, "--channels", "-")).filter((row) => row.kind === "link");
+  // Those of nodes, too.
+  const channels = csv(command("simulate", ...RUN, "--channels", "-"));
   for (const [measure, of] of [["use", "busy"], ["held", "held"], ["blocked", "blocked"]] as const) {
     await page.goto(`${address}/network?replay=run.replay&measure=${measure}`);
     const expected = channels
-      .map((row, id) => ({ id, label: `${row.from_name} -> ${row.to_name}`, value: Number(row[of]) }))
+      .map((row, id) => ({ id, label: row.kind === "link" ? `${row.from_name} -> ${row.to_name}` : `${row.kind} ${row.from_name}[${row.port}]`, value: Number(row[of]) }))
       .sort((a, b) => b.value - a.value || a.id - b.id)
       .slice(0, 12)
       .map(({ label, value }) => [label, `${((100 * value) / all.cycles).toFixed(1)}%`]);
@@ -73,4 +74,12 @@ test("hovering a channel says what it is", async ({ page, address }) => {
   await expect(page.locator(".tip strong")).toHaveText("1,0 -> 0,0");
   await page.mouse.click(x, y - 8);
   await expect(page.locator(".details")).toContainText("1,0 -> 0,0");
+});
+
+test("shares of virtual channels are said to be sums", async ({ page, address }) => {
+  command("simulate", "small.toml", "--set", "topology=torus:8x8", "--set", "algorithm=separate", "--set", "routing=dateline", "--set", "switching.virtual_channels=2", "--replay", "lanes.replay");
+  await page.goto(`${address}/network?replay=lanes.replay&measure=held`);
+  await expect(page.getByText("hold its 2 virtual channels, added up, as a share of all cycles: at most 200%")).toBeVisible();
+  await page.goto(`${address}/network?replay=run.replay&measure=held`);
+  await expect(page.getByText("share of all cycles in which a worm holds the channel")).toBeVisible();
 });

@@ -36,19 +36,22 @@ x = "traffic.arrivals.rate"
 export default function prepare(): void {
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
+  for (const file of ["fabric.net", "fabric.lfts"]) copyFileSync(`../../../examples/${file}`, `${FOLDER}/${file}`);
+  if (process.env.WORMCAST_DRAW) return tour();
   writeFileSync(`${FOLDER}/small.toml`, SMALL);
   writeFileSync(`${FOLDER}/slow.toml`, SMALL.replace("messages = 400", "messages = 12000"));
   writeFileSync(`${FOLDER}/ring.txt`, Array.from({ length: 6 }, (_, i) => `${i} ${(i + 1) % 6}\n`).join(""));
-  for (const file of ["fabric.net", "fabric.lfts"]) copyFileSync(`../../../examples/${file}`, `${FOLDER}/${file}`);
-  if (process.env.WORMCAST_DRAW) {
-    // What the guide tells of.
-    const guide = /```toml\n(.*?)```/s.exec(readFileSync("../../../docs/guide/browser.md", "utf8"));
-    writeFileSync(`${FOLDER}/tour.toml`, (guide as RegExpExecArray)[1]);
-    command("sweep", "tour.toml");
-    command("simulate", "tour.toml", "--set", "traffic.arrivals.rate=0.14", "--replay", "tour.replay");
-    command("simulate", "tour.toml", "--set", "switching.consumption_ports=1", "--set", "traffic.multicast.fraction=1", "--set", "traffic.arrivals.rate=0.1", "--replay", "stuck.replay");
-  }
   command("sweep", "small.toml");
   command("simulate", ...RUN, "--replay", "run.replay");
   command("simulate", ...DEADLOCK, "--replay", "dead.replay", "--waits", "dead.json");
+}
+
+/** What the guide tells of, by its own file and commands. */
+function tour(): void {
+  const guide = readFileSync("../../../docs/guide/browser.md", "utf8");
+  writeFileSync(`${FOLDER}/tour.toml`, (/```toml\n(.*?)```/s.exec(guide) as RegExpExecArray)[1]);
+  command("sweep", "tour.toml");
+  command("simulate", "tour.toml", "--set", "traffic.arrivals.rate=0.14", "--replay", "tour.replay");
+  const [, options] = /^wormcast (simulate tour\.toml .* --replay dead\.replay)$/m.exec(guide) as RegExpExecArray;
+  command(...options.split(" "));
 }

@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
-import { command, csv, DEADLOCK, FOLDER, json, RUN } from "./command.ts";
+import { inflateRawSync } from "node:zlib";
+import { command, csv, DEADLOCK, FOLDER, json, replay, RUN } from "./command.ts";
+import { ChannelSpace, Network } from "../src/network.ts";
+import { decode, NEVER } from "../src/replay/chunk.ts";
 import { expect, gauge, shownCycle, test } from "./support.ts";
 
 interface Result {
@@ -52,15 +55,17 @@ test("following a worm of the cycle says who holds what it waits for", async ({ 
 });
 
 test("how the deadlock came about plays", async ({ page, address }) => {
+  const { deadlock } = json<Result>("simulate", ...DEADLOCK);
   await page.goto(`${address}/replay?file=dead.replay`);
   await page.getByRole("button", { name: "How it came about" }).click();
   await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
+  await expect.poll(() => shownCycle(page)).toBeLessThan(deadlock.at);
   const before = await shownCycle(page);
   await expect.poll(() => shownCycle(page)).toBeGreaterThan(before);
 });
 
 test("two clicks: the bottleneck, its messages, multicasts apart", async ({ page, address }) => {
-  const channels = csv(command("simulate", ...RUN, "--channels", "-")).filter((row) => row.kind === "link");
+  const channels = csv(command("simulate", ...RUN, "--channels", "-"));
   let most = 0;
   channels.forEach((row, id) => { if (Number(row.busy) > Number(channels[most].busy)) most = id; });
   const label = `${channels[most].from_name} -> ${channels[most].to_name}`;
@@ -102,6 +107,24 @@ test("two clicks: the bottleneck, its messages, multicasts apart", async ({ page
   await page.locator("details[data-kind=multicast] tbody button").first().click();
   await expect(page).toHaveURL(/worm=\d+/);
   await expect(page.locator(".follow tbody .held", { hasText: label })).toHaveCount(1);
+});
+
+test("where a node is the bottleneck, its own channel is found", async ({ page, address }) => {
+  const hot = ["small.toml", "--set", "algorithm=separate", "--set", "traffic.multicast.fraction=0", "--set", "traffic.unicast.pattern=hot-spot", "--set", "traffic.unicast.node=4,3", "--set", "traffic.unicast.fraction=0.9", "--set", "switching.consumption_ports=1", "--set", "traffic.arrivals.rate=0.05"];
+  const channels = csv(command("simulate", ...hot, "--channels", "-", "--replay", "hot.replay"));
+  let most = 0;
+  channels.forEach((row, id) => { if (Number(row.busy) > Number(channels[most].busy)) most = id; });
+  expect(channels[most].kind).toBe("consumption");
+  const label = `consumption ${channels[most].from_name}[${channels[most].port}]`;
+  await page.goto(`${address}/replay?file=hot.replay`);
+  await page.getByRole("button", { name: "Find the bottleneck" }).click();
+  await expect(page.locator("[data-link]")).toHaveText(label);
+  await expect(page.locator("details[data-kind=unicast] tbody tr").first()).toBeVisible();
+  await page.goto(`${address}/network?replay=hot.replay`);
+  await page.locator(".numbers tbody button").first().click();
+  await expect(page.locator(".details")).toContainText(label);
+  await page.getByRole("link", { name: "Which messages go through it?" }).click();
+  await expect(page.locator("[data-link]")).toHaveText(label);
 });
 
 test("play, pause, step, scrub and speed, by keys and by buttons", async ({ page, address }) => {
@@ -153,6 +176,52 @@ test("a worm holds its channels when the command's timeline says so", async ({ p
   expect(rows.map(([label]) => label).sort()).toEqual(holds.map(({ tid }) => names.get(tid) as string).sort());
   const held = await page.locator(".follow tbody .held").allTextContents();
   expect(held.sort()).toEqual(holds.filter(({ args }) => args.from_cycle <= middle && middle < args.to_cycle).map(({ tid }) => names.get(tid) as string).sort());
+});
+
+interface Traced {
+  pid: number;
+  tid: number;
+  ph: string;
+  name: string;
+  args: { worm: number; cycle: number; from_cycle: number; to_cycle: number; flits: number | null; for: string[] };
+}
+
+test("all worms of a file are read as the command's timeline has them", () => {
+  for (const [file, options] of [["run.replay", RUN], ["dead.replay", DEADLOCK]] as const) {
+    const events = (JSON.parse(command("simulate", ...options, "--timeline", "-")) as { traceEvents: Traced[] }).traceEvents;
+    const { header, chunks: deflated } = replay(file);
+    const network = new Network(header.network);
+    const space = new ChannelSpace(network.links, header.network.nodes, header.ports.injection, header.ports.consumption);
+    const chunks = deflated.map((bytes, index) => decode(index, inflateRawSync(bytes), { network, space, cycles: header.cycles }));
+    const expected = { held: [] as string[], started: [] as string[], delivered: [] as string[], waited: [] as string[] };
+    for (const { pid, tid, ph, name, args } of events) {
+      if (pid === 1 && ph === "X") expected.held.push(`${args.worm}: ${tid} from ${args.from_cycle} ${args.flits === null ? "on" : `to ${args.to_cycle}, ${args.flits} flits`}`);
+      else if (pid === 2 && name.startsWith("startup")) expected.started.push(`${args.worm} in ${args.cycle}`);
+      else if (pid === 2 && ph === "i") expected.delivered.push(`${args.worm} to ${tid} in ${args.cycle}`);
+      else if (pid === 3 && ph === "X") expected.waited.push(`${args.worm} from ${args.from_cycle} to ${args.to_cycle}`);
+    }
+    const found: typeof expected = { held: [], started: [], delivered: [], waited: [] };
+    let late = 0;
+    for (const chunk of chunks) {
+      for (let w = 0; w < chunk.worms; w++) {
+        const worm = chunk.worm[w];
+        if (chunk.started[w] !== NEVER) found.started.push(`${worm} in ${chunk.started[w]}`);
+        if (chunk.started[w] > chunk.generated[w] + 1 && chunk.started[w] !== NEVER) late++;
+        for (let hop = chunk.firstHop[w]; hop < chunk.firstHop[w + 1]; hop++) {
+          found.held.push(`${worm}: ${chunk.channel[hop]} from ${chunk.granted[hop]} ${chunk.released[hop] === NEVER ? "on" : `to ${chunk.released[hop] + 1}, ${chunk.flits[hop]} flits`}`);
+        }
+        for (let at = chunk.firstDelivery[w]; at < chunk.firstDelivery[w + 1]; at++) found.delivered.push(`${worm} to ${chunk.deliveredTo[at]} in ${chunk.delivered[at]}`);
+        for (let wait = chunk.firstWait[w]; wait < chunk.firstWait[w + 1]; wait++) {
+          found.waited.push(`${worm} from ${chunk.since[wait]} to ${chunk.waitHop[wait] < 0 ? header.cycles : chunk.granted[chunk.waitHop[wait]]}`);
+        }
+      }
+    }
+    expect(late, `${file}: worms that did not start when they were generated`).toBeGreaterThan(20);
+    for (const what of ["started", "held", "delivered", "waited"] as const) {
+      expect(expected[what].length, `${file}: ${what}`).toBeGreaterThan(30);
+      expect(found[what].sort(), `${file}: ${what}`).toEqual(expected[what].sort());
+    }
+  }
 });
 
 test("filters: multicasts, a message, a node", async ({ page, address }) => {

@@ -1,8 +1,9 @@
 // The deadlock check, the planner, curves and sweeps.
 
-import { readFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { command, csv, FOLDER, json, version } from "./command.ts";
-import { expect, test } from "./support.ts";
+import { end, expect, serve, test } from "./support.ts";
 
 test("the static check says what the command says", async ({ page, address }) => {
   const text = command("routing", "--topology", "torus:4x4", "--routing", "e-cube");
@@ -72,6 +73,20 @@ test("plans side by side have the command's numbers", async ({ page, address }) 
   }
 });
 
+test("a plan by a routing that is chosen", async ({ page, address }) => {
+  await page.goto(`${address}/plan?topology=torus:4x4&source=0,0&destinations=3,1;2,2&algorithms=separate`);
+  for (const routing of ["up-down-deterministic", "e-cube"]) {
+    await page.getByLabel("Routing").selectOption(routing);
+    await expect(page).toHaveURL(new RegExp(`routing=${routing}`));
+    const options = ["--topology", "torus:4x4", "--algorithm", "separate", "--routing", routing];
+    const said = json<Plan>("plan", ...options, "--source", "0,0", "--destinations", "3,1;2,2");
+    await expect(page.locator("[data-figure=channels]")).toHaveText(String(said.channels));
+    const verdict = json<{ deadlock_free: boolean }>("routing", ...options).deadlock_free;
+    await expect(page.locator(`[data-verdict=${verdict ? "free" : "possible"}]`)).toBeVisible();
+    await expect(page.getByRole("link", { name: "why?" })).toHaveAttribute("href", new RegExp(`routing=${routing}`));
+  }
+});
+
 test("a click makes a destination, another one the source, another one fails a link", async ({ page, address }) => {
   await page.goto(`${address}/plan?topology=mesh:4x4&source=0,0&algorithms=spam`);
   const canvas = page.locator(".plan canvas");
@@ -97,6 +112,16 @@ test("a click makes a destination, another one the source, another one fails a l
   await expect(page).toHaveURL(/failed=0,3-1,3/);
   const said = json<Plan>("plan", "--topology", "mesh:4x4", "--algorithm", "spam", "--source", "0,3", "--destinations", "1,2", "--failed-link", "0,3-1,3");
   await expect(page.locator("[data-figure=channels]")).toHaveText(String(said.channels));
+  // The verdict's reasons are of the network without that link.
+  await page.getByRole("link", { name: "why?" }).click();
+  await expect(page).toHaveURL(/deadlock\?.*failed=0,3-1,3/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(page.getByLabel("Failed links")).toHaveValue("0,3-1,3");
+  const asked = page.waitForRequest(/\/api\/routing\?.*failed=0%2C3-1%2C3/);
+  await page.reload();
+  await asked;
+  await page.goBack();
+  await expect(page).toHaveURL(/plan\?.*failed=/);
   await page.goBack();
   await expect(page).not.toHaveURL(/failed=/);
   await expect(page.getByLabel("Failed links")).toHaveValue("");
@@ -110,7 +135,7 @@ test("curves have the values of the command's table", async ({ page, address }) 
     head: [...table.querySelectorAll("th")].map((cell) => cell.textContent ?? ""),
     body: [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? "")),
   }));
-  let [measured, saturated] = [0, 0];
+  let [measured, saturated, seen] = [0, 0, 0];
   for (const row of rows) {
     const column = shown.head.indexOf(row.algorithm);
     const line = shown.body.find((cells) => Number(cells[0]) === Number(row["traffic.arrivals.rate"])) as string[];
@@ -119,7 +144,10 @@ test("curves have the values of the command's table", async ({ page, address }) 
       saturated++;
       continue;
     }
-    const [mean, half] = line[column].replace(/,/g, "").split(" ± ");
+    const [value, unsettled] = line[column].replace(/,(?=\d{3})/g, "").split(", ");
+    expect(unsettled, `${row.algorithm} ${row["traffic.arrivals.rate"]}`).toBe(row.outcome === "unsettled" ? "unsettled" : undefined);
+    if (unsettled) seen++;
+    const [mean, half] = value.split(" ± ");
     // The plot is in microseconds; the interval says how many decimals are shown.
     const decimals = (half.split(".")[1] ?? "").length;
     expect(mean, `${row.algorithm} ${row["traffic.arrivals.rate"]}`).toBe((Number(row.latency_last_ns) / 1000).toFixed(decimals));
@@ -127,6 +155,7 @@ test("curves have the values of the command's table", async ({ page, address }) 
   }
   expect(measured).toBeGreaterThan(3);
   expect(saturated).toBeGreaterThan(0);
+  expect(seen, "points that are unsettled").toBeGreaterThan(0);
 });
 
 test("series can be hidden, the axis logarithmic, a point chosen, all of it in the address", async ({ page, address }) => {
@@ -188,9 +217,109 @@ test("a sweep: progress, stop, resume, done, and where it was computed", async (
   await expect(page.locator(".values tbody tr")).toHaveCount(6);
 });
 
+test("a sweep of another process is seen to come where there was none, and one can be started there", async ({ browser }) => {
+  const folder = resolve("test-results/empty");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  copyFileSync(`${FOLDER}/small.toml`, `${folder}/small.toml`);
+  const { process, address } = await serve(folder);
+  const page = await browser.newPage();
+  try {
+    await page.goto(`${address}/sweeps`);
+    await expect(page.getByText("Nothing has been swept here yet.")).toBeVisible();
+    command("sweep", `${folder}/small.toml`, "--store", `${folder}/theirs.db`, "--out", `${folder}/out`);
+    await expect(page.locator(".sweep", { hasText: "theirs.db" }).locator(".state")).toHaveText("complete", { timeout: 20_000 });
+    await expect(page.getByText("Nothing has been swept here yet.")).toHaveCount(0);
+    // The usual store, whose folder is not there yet.
+    rmSync(`${folder}/theirs.db`);
+    await page.reload();
+    await page.getByRole("button", { name: "Start" }).click();
+    await expect(page.locator(".sweep", { hasText: "results/store.db" }).locator(".state")).toHaveText("complete", { timeout: 30_000 });
+  } finally {
+    await page.close();
+    await end(process);
+  }
+});
+
 test("a sweep that cannot be is refused", async ({ page, address }) => {
   await page.goto(`${address}/sweeps?experiment=small.toml`);
   await page.getByLabel("Store").fill("../outside.db");
   await page.getByRole("button", { name: "Start" }).click();
   await expect(page.locator(".problem")).toContainText("outside.db");
+});
+
+test("virtual lanes and the branching of groups decide the verdict, as the command says", async ({ page, address }) => {
+  // The tables alone are safe; the group's tree closes a cycle, unless its packets have a lane of their own.
+  copyFileSync("../../../examples/fabric-updn.lfts", `${FOLDER}/updn.lfts`);
+  const tree = readFileSync("../../../examples/fabric.mcfdbs", "utf8");
+  const groups = Array.from({ length: 14 }, (_, i) => `0xC0${(i + 1).toString(16).padStart(2, "0")}`);
+  writeFileSync(`${FOLDER}/fabric.mcfdbs`, tree.replace(/^0xC001( :.*)$/gm, (_, outputs: string) => groups.map((group) => group + outputs).join("\n")));
+  const hosts = Array.from({ length: 12 }, (_, host) => 0x10_0000 + 2 * host + 1);
+  writeFileSync(`${FOLDER}/levels`, hosts.flatMap((host) => groups.map((group) => `0x${host.toString(16)} ${Number(group)} 1\n`)).join(""));
+  const ports = Array.from({ length: 81 }, (_, i) => `${Math.floor(i / 9)} ${i % 9} : ${"0 ".repeat(16)}\n`).join("");
+  writeFileSync(`${FOLDER}/maps`, Array.from({ length: 6 }, (_, i) => `Switch 0x${(0x20_0000 + i).toString(16)}, base LID 1, "rack"\n${ports}`).join(""));
+
+  const verdicts: boolean[] = [];
+  const agree = async (...more: string[]): Promise<void> => {
+    const options = ["routing", "--topology", "fabric.net", "--tables", "updn.lfts", ...more];
+    const said = json<{ deadlock_free: boolean; lanes?: { count: number } }>(...options);
+    const text = command(...options);
+    verdicts.push(said.deadlock_free);
+    await expect(page.locator("[data-verdict]")).toHaveAttribute("data-verdict", said.deadlock_free ? "free" : "possible");
+    await expect(page.locator(".cycle-list li")).toHaveText(text.split("\n").filter((line) => /^ {4}rack\d\[/.test(line)).map((line) => line.trim()));
+    await expect(page.locator("[data-lanes]")).toHaveCount(said.lanes ? 1 : 0);
+    if (said.lanes) await expect(page.locator("[data-lanes]")).toHaveAttribute("data-lanes", String(said.lanes.count));
+    for (const [, note] of text.matchAll(/^ {4}(on lane .*)$/gm)) await expect(page.locator("[data-lanes]")).toContainText(note);
+    const blame = /^ {2}to blame +(.*)$/m.exec(text);
+    await expect(page.locator(".facts dt", { hasText: "to blame" })).toHaveCount(blame ? 1 : 0);
+    if (blame) await expect(page.locator(".facts dt:text-is('to blame') + dd")).toHaveText(blame[1]);
+  };
+  const fill = async (label: string, value: string): Promise<void> => {
+    await page.getByLabel(label).fill(value);
+    await page.keyboard.press("Enter");
+  };
+  await page.goto(`${address}/deadlock?topology=fabric.net&tables=updn.lfts`);
+  await agree();
+  await page.getByLabel("Multicast tables").selectOption("fabric.mcfdbs");
+  await expect(page).toHaveURL(/multicast_tables=fabric\.mcfdbs/);
+  await agree("--multicast-tables", "fabric.mcfdbs");
+  await page.getByLabel("Groups branch").selectOption("ibdmchk");
+  await expect(page).toHaveURL(/branching=ibdmchk/);
+  await agree("--multicast-tables", "fabric.mcfdbs", "--branching", "ibdmchk");
+  await page.getByLabel("Groups branch").selectOption("packets");
+  await fill("Service levels", "levels");
+  await expect(page).toHaveURL(/lanes=levels/);
+  await agree("--multicast-tables", "fabric.mcfdbs", "--lanes", "levels");
+  await fill("SL to VL tables", "maps");
+  await expect(page).toHaveURL(/sl2vl=maps/);
+  await agree("--multicast-tables", "fabric.mcfdbs", "--lanes", "levels", "--sl2vl", "maps");
+  expect(verdicts).toEqual([true, false, false, true, false]);
+  await fill("Service levels", "maps");
+  await expect(page.locator(".problem")).toContainText("maps:2: ");
+
+  // What goes with tables goes when they go.
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing up-down");
+  await expect(page).not.toHaveURL(/lanes|sl2vl|multicast_tables/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await fill("Root", "rack3");
+  await expect(page).toHaveURL(/root=rack3/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing turn-prohibition");
+  await expect(page).not.toHaveURL(/root=/);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+});
+
+test("virtual channels and consumption channels give the command's verdict", async ({ page, address }) => {
+  for (const [topology, kind, name, count, ports] of [["torus:4x4", "routing", "dateline", 2, 4], ["torus:4x4", "routing", "dateline", 1, 4], ["mesh:4x4", "algorithm", "dual-path", 1, 3], ["mesh:4x4", "algorithm", "dual-path", 2, 3], ["mesh:4x4", "algorithm", "dual-path", 2, 6]] as const) {
+    const said = json<{ deadlock_free: boolean }>("routing", "--topology", topology, `--${kind}`, name, "--virtual-channels", String(count), "--consumption-ports", String(ports));
+    await page.goto(`${address}/deadlock?topology=${topology}&${kind}=${name}`);
+    await expect(page.locator("[data-verdict]")).toBeVisible();
+    await page.getByLabel("Virtual channels").fill(String(count));
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(/virtual_channels=/);
+    await page.getByLabel("Consumption channels").fill(String(ports));
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(/consumption_ports=/);
+    await expect(page.locator("[data-verdict]"), `${name}, ${count}, ${ports}`).toHaveAttribute("data-verdict", said.deadlock_free ? "free" : "possible");
+  }
 });

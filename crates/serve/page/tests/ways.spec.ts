@@ -1,6 +1,7 @@
 // Addresses, keys, narrow windows, the other colours.
 
-import { expect, shownCycle, test } from "./support.ts";
+import { FOLDER } from "./command.ts";
+import { end, expect, serve, shownCycle, test } from "./support.ts";
 
 const VIEWS: [name: string, address: string, ready: string][] = [
   ["home", "/", ".cards .card"],
@@ -161,54 +162,36 @@ test("nothing sticks out at 360 pixels", async ({ other, address }) => {
   }
 });
 
-test("pictures of every view", async ({ other, address }) => {
-  const folder = "shots";
-  for (const [suffix, options] of [["", {}], ["-dark", { colorScheme: "dark" as const }], ["-360", { viewport: { width: 360, height: 740 } }]] as const) {
-    const page = await other({ viewport: { width: 1280, height: 800 }, ...options });
-    for (const [name, path, ready] of VIEWS) {
-      await page.goto(address + path);
-      await expect(page.locator(ready).first(), name).toBeVisible();
-      await page.waitForTimeout(400);
-      const picture = await page.screenshot({ path: `${folder}/${name}${suffix}.png` });
-      expect(picture.length, name).toBeGreaterThan(5000);
-    }
+test("many windows of one browser share what the server tells", async ({ page, context, address }) => {
+  let streams = 0;
+  context.on("request", (request) => { if (request.url().endsWith("/api/events")) streams++; });
+  const windows = [page];
+  for (let i = 1; i < 9; i++) windows.push(await context.newPage());
+  for (const one of windows) {
+    await one.goto(`${address}/sweeps`);
+    await expect(one.locator(".sweep").first()).toBeVisible();
   }
+  expect(streams).toBe(1);
+  // What one starts, the others are told of; also after the first, which listens, is closed.
+  await page.getByLabel("Store").fill("windows/shared.db");
+  await page.getByRole("button", { name: "Start" }).click();
+  for (const one of windows) await expect(one.locator(".sweep", { hasText: "windows/shared.db" })).toBeVisible();
+  await page.close();
+  await expect.poll(() => streams).toBe(2);
 });
 
-test("pictures for the guide", async ({ other, address }) => {
-  test.skip(!process.env.WORMCAST_DRAW, "drawn with WORMCAST_DRAW=1, into docs/images");
-  const page = await other({ viewport: { width: 1060, height: 625 } });
-  const draw = async (name: string): Promise<void> => {
-    await page.mouse.move(0, 0);
-    await page.waitForTimeout(500);
-    await page.screenshot({ path: `../../../docs/images/browser-${name}.png` });
-  };
-  await page.goto(`${address}/network?replay=tour.replay&measure=use`);
-  await expect(page.locator(".numbers tbody tr").first()).toBeVisible();
-  await draw("network");
-  await page.goto(`${address}/curves?experiment=tour.toml&store=results/store.db`);
-  await page.locator(".values tbody tr").nth(2).locator("button").nth(1).click();
-  await expect(page.locator(".small-chart canvas")).toBeVisible();
-  await page.locator(".scrolls").evaluate((stage) => stage.scrollTo(0, 0));
-  await draw("curves");
-  await page.goto(`${address}/replay?file=tour.replay`);
-  await page.getByRole("button", { name: "Find the bottleneck" }).click();
-  await expect(page.locator("details[data-kind=multicast] tbody tr").first()).toBeVisible();
-  await draw("bottleneck");
-  await page.locator("details[data-kind=multicast] tbody button").first().click();
-  await expect(page.locator(".follow")).toBeVisible();
-  await page.getByLabel("What the worms do").evaluate((panel) => panel.scrollTo(0, panel.querySelector<HTMLElement>(".follow")!.offsetTop - 60));
-  await draw("worm");
-  await page.goto(`${address}/replay?file=stuck.replay`);
-  await expect(page.locator(".dead .cycle-list li").first()).toBeVisible();
-  await draw("replay");
-  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube`);
-  await expect(page.locator("[data-verdict]")).toBeVisible();
-  await draw("deadlock");
-  await page.goto(`${address}/plan?topology=mesh:8x8&source=4,3&destinations=1,4;1,5;2,7;6,5;7,2;5,1;2,1&algorithms=dual-path,pure-negative-first,u-mesh`);
-  await expect(page.locator("[data-figure=steps]")).toHaveCount(3);
-  await draw("planner");
-  await page.goto(`${address}/sweeps`);
-  await page.getByText("Where it was computed").first().click();
-  await draw("sweeps");
+test("a file that is named is what the page opens", async ({ browser }) => {
+  const page = await browser.newPage();
+  for (const [file, view, ready] of [["run.replay", "replay?file=run.replay", ".gauges"], ["small.toml", "curves?experiment=small.toml", ".values tbody tr"], ["fabric.net", "network?topology=fabric.net", ".panel .facts"]] as const) {
+    const { process, address } = await serve(FOLDER, file);
+    try {
+      expect(address).toMatch(new RegExp(`/${view.replace(/[?.]/g, "\\$&")}$`));
+      await page.goto(address);
+      await expect(page.locator(ready).first(), file).toBeVisible();
+      await page.getByRole("link", { name: "Files" }).click();
+      await expect(page.locator(".row.open .path")).toHaveText(file);
+    } finally {
+      await end(process);
+    }
+  }
 });

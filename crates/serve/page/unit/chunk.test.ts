@@ -110,9 +110,9 @@ test("a moment: who holds, who waits for what, where headers are", () => {
   assert.deepEqual(holders([chunk], link(0, 1), 24), []);
   assert.deepEqual([11, 13, 23, 34].map((t) => doing(chunk, 0, t)), ["starts", "moves", "arrives", "done"]);
   assert.equal(doing(chunk, 1, 50), "waits");
-  assert.equal(nextEvent([chunk], 13, false), 15);
-  assert.equal(nextEvent([chunk], 15, true), 13);
-  assert.equal(nextEvent([chunk], 40, false), null);
+  assert.equal(nextEvent([chunk], [], 13, false), 15);
+  assert.equal(nextEvent([chunk], [], 15, true), 13);
+  assert.equal(nextEvent([chunk], [], 40, false), null);
 });
 
 test("filters: kind, message, node, channel", () => {
@@ -176,6 +176,19 @@ test("chunks are fetched when they are needed, once, and forgotten when there is
   const recent = replay.at(100 * ((1999 * 37) % 200) + 20);
   assert.equal(recent?.length, 1);
   assert.equal(replay.at(100 * ((1900 * 37) % 200) + 20), null);
+});
+
+test("events of other chunks are not passed over", async () => {
+  const { replay } = long(5, 20_000);
+  const event = async (t: number, backwards: boolean): Promise<number | null> => nextEvent(await replay.load(t), replay.header.chunks, t, backwards);
+  // A worm every hundred cycles: from its start to its last delivery.
+  assert.equal(await event(120, false), 121);
+  assert.equal(await event(133, false), 211);
+  assert.equal(await event(150, false), 211);
+  assert.equal(await event(190, true), 133);
+  assert.equal(await event(211, true), 133);
+  assert.equal(await event(433, false), null);
+  assert.equal(await event(11, true), null);
 });
 
 test("a scan sees every chunk once, and keeps no more than there is room for", async () => {

@@ -50,7 +50,7 @@ export function encode(worms: WrittenWorm[], cycles: number): Uint8Array {
   for (const w of worms) put(w.destinations);
   for (const w of worms) put(w.length);
   worms.forEach((w, i) => put(zigzag(w.generated - before(worms, i, (x) => x.generated))));
-  for (const w of worms) put(w.started === null ? 0 : 1 + zigzag(w.started - w.generated) / 2);
+  for (const w of worms) put(w.started === null ? 0 : 1 + zigzag(w.started - w.generated));
   for (const w of worms) put(w.dead ? 1 : 0);
   for (const w of worms) put(w.delivered.length);
   for (const w of worms) for (const [node] of w.delivered) put(node);

@@ -191,6 +191,27 @@ export class Pen {
     context.fillText(text, x, y + 0.5);
   }
 
+  /** Crosses out links that have failed, each once for both of its channels. */
+  crosses(links: readonly number[]): void {
+    const { context } = this;
+    const colours = palette();
+    const { reverse } = this.network.data;
+    this.channels(links, links.length, colours.ground, this.thickness * 2);
+    const size = Math.max(4, 0.1 * this.pitch);
+    context.strokeStyle = colours.dead;
+    context.lineWidth = 2.2;
+    context.beginPath();
+    for (const link of links) {
+      if (reverse[link] < link) continue;
+      const [x, y] = this.along(link, 0.5);
+      context.moveTo(x - size, y - size);
+      context.lineTo(x + size, y + size);
+      context.moveTo(x + size, y - size);
+      context.lineTo(x - size, y + size);
+    }
+    context.stroke();
+  }
+
   ring(x: number, y: number, radius: number, colour: string, width = 1.5): void {
     this.context.strokeStyle = colour;
     this.context.lineWidth = width;

@@ -126,7 +126,7 @@ export function decode(index: number, bytes: Uint8Array, { network, space, cycle
   const started = new Float64Array(worms);
   for (let w = 0; w < worms; w++) {
     const value = reader.next();
-    started[w] = value === 0 ? NEVER : generated[w] + value - 1;
+    started[w] = value === 0 ? NEVER : generated[w] + zigzag(value - 1);
   }
   const dead = Uint8Array.from(reader.column(worms));
 

@@ -149,8 +149,9 @@ export class Drawing {
       const [x, y] = pen.along(filter.link, 0.5);
       pen.ring(x, y, Math.max(9, 0.3 * pen.pitch), colours.text, 2);
     }
-    if (filter.node !== null) {
-      const [x, y] = this.#network.nodeAt(filter.node);
+    const node = filter.link !== null && filter.link >= links ? this.#space.node(filter.link) : filter.node;
+    if (node !== null) {
+      const [x, y] = this.#network.nodeAt(node);
       pen.ring(pen.x(x), pen.y(y), Math.max(7, 0.3 * pen.pitch), colours.text, 2);
     }
     return counts;

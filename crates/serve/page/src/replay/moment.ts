@@ -64,8 +64,8 @@ export function holders(chunks: readonly Chunk[], channel: number, t: number): {
   return found;
 }
 
-/** The next cycle after t (or the last before it) in which something that the chunks know of happens. */
-export function nextEvent(chunks: readonly Chunk[], t: number, backwards: boolean): number | null {
+/** The next cycle after t (or the last before it) in which something happens, by the chunks of t and the first and last cycles of all. */
+export function nextEvent(chunks: readonly Chunk[], all: readonly { first_cycle: number; last_cycle: number }[], t: number, backwards: boolean): number | null {
   let best = backwards ? -Infinity : Infinity;
   const see = (cycle: number): void => {
     if (cycle === NEVER) return;
@@ -75,5 +75,6 @@ export function nextEvent(chunks: readonly Chunk[], t: number, backwards: boolea
     for (const cycles of [chunk.started, chunk.granted, chunk.since, chunk.delivered]) for (let i = 0; i < cycles.length; i++) see(cycles[i]);
     for (let i = 0; i < chunk.released.length; i++) see(chunk.released[i] + 1);
   }
+  for (const { first_cycle, last_cycle } of all) if (t < first_cycle || last_cycle < t) see(backwards ? last_cycle : first_cycle);
   return Number.isFinite(best) ? best : null;
 }

@@ -7,7 +7,7 @@ import type { Child } from "../dom.ts";
 import { categories, ofMessage, onTheme, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
 import type { Hit, Pen } from "../draw/view.ts";
-import { asMeasure, KINDS, largest, MEASURE_NAMES, MEASURES, values, valueOf, written } from "../measure.ts";
+import { asMeasure, KINDS, largest, MEASURE_NAMES, MEASURES, shades, values, valueOf, written } from "../measure.ts";
 import { problem, section } from "../view.ts";
 import { NEVER } from "./chunk.ts";
 import type { Chunk } from "./chunk.ts";
@@ -114,9 +114,12 @@ export class Player {
     const last = this.#end;
     this.#slider.max = String(last);
     this.#slider.addEventListener("input", () => this.goTo(Number(this.#slider.value)));
+    this.#cycleField.addEventListener("input", () => { this.#typing = true; });
+    this.#cycleField.addEventListener("blur", () => { this.#typing = false; });
     this.#cycleField.addEventListener("change", () => {
-      const cycle = whole(this.#cycleField.value.replace(/[,\s]/g, ""));
-      if (cycle === null) this.#showCycle();
+      this.#typing = false;
+      const cycle = this.#cycleOf(this.#cycleField.value);
+      if (cycle === null) this.#refuseCycle(this.#cycleField.value);
       else this.goTo(cycle);
     });
     const controls = h(
@@ -130,6 +133,7 @@ export class Player {
         button(icon("event"), () => this.event(false), { "aria-label": "To the next event", title: "To the next event (shift and →)" })),
       h("label", { class: "inline" }, "cycle ", this.#cycleField, h("span", { class: "quiet" }, ` of ${figure(header.cycles)}`)),
       select("Speed", SPEEDS.map((speed) => ({ value: String(speed), text: `${figure(speed)} cycles/s` })), String(this.#speed), (value) => this.#setSpeed(Number(value))),
+      this.#noCycle,
       this.#status,
     );
     this.element = h(
@@ -154,6 +158,22 @@ export class Player {
     return Math.max(0, cycles - 1, deadlock?.at ?? 0);
   }
 
+  /** A cycle that can be shown, with or without separators of thousands; else null. */
+  #cycleOf(text: string): number | null {
+    const digits = /^\s*\d{1,3}(,\d{3})*\s*$/.test(text) ? text.replace(/,/g, "") : text;
+    const cycle = whole(digits.trim());
+    return cycle !== null && cycle <= this.#end ? cycle : null;
+  }
+
+  /** Keeps what was asked for in its field, and says what is expected. */
+  #refuseCycle(text: string): void {
+    this.#cycleField.value = text;
+    this.#cycleField.setAttribute("aria-invalid", "true");
+    const why = `There is no cycle “${text.trim()}”: expected a number from 0 to ${figure(this.#end)}.`;
+    this.#noCycle.textContent = why;
+    this.#around.announce?.(why);
+  }
+
   /** Says that the file is damaged, above everything else. */
   warn(what: string): void {
     this.#warning = what;
@@ -162,6 +182,9 @@ export class Player {
 
   #warning: string | null = null;
   readonly #alarm = h("div", null);
+  /** Whether somebody types a cycle and has not said it yet. */
+  #typing = false;
+  readonly #noCycle = h("span", { class: "missing" });
 
   /** The cycle that is shown. */
   get cycle(): number {
@@ -190,9 +213,10 @@ export class Player {
     window.clearTimeout(this.#addressDue);
     this.#query = query;
     this.#filter = filterOf(query, this.#replay.network, this.#replay.space.size, this.#replay.header.counts);
-    const cycle = whole(query.cycle);
+    const cycle = query.cycle === undefined ? null : this.#cycleOf(query.cycle);
     const { deadlock, cycles } = this.#replay.header;
     this.#setTime(cycle ?? (deadlock ? deadlock.at : Math.floor(cycles / 3)));
+    if (query.cycle !== undefined && cycle === null) this.#refuseCycle(query.cycle);
     this.#wantsSome = cycle === null && !deadlock && this.#filter.worm === null;
     const speed = whole(query.speed);
     if (speed !== null && SPEEDS.includes(speed)) this.#setSpeed(speed, false);
@@ -206,10 +230,7 @@ export class Player {
   #measures(): void {
     const { header } = this.#replay;
     if (this.#query.measure) {
-      const measured = values(header, asMeasure(this.#query.measure), this.#filter.kind);
-      let most = 0;
-      for (const value of measured) most = Math.max(most, value);
-      this.#view.colour(most > 0 ? measured.map((value) => value / most) : measured);
+      this.#view.colour(shades(values(header, asMeasure(this.#query.measure), this.#filter.kind), this.#replay.network.links));
     } else {
       this.#view.colour(null);
     }
@@ -242,7 +263,10 @@ export class Player {
   #showCycle(): void {
     this.#slider.value = String(this.#t);
     this.#slider.setAttribute("aria-valuetext", `cycle ${this.#t}`);
-    if (document.activeElement !== this.#cycleField || this.#playing) this.#cycleField.value = this.#t.toLocaleString("en");
+    if (this.#typing && !this.#playing) return;
+    this.#cycleField.value = this.#t.toLocaleString("en");
+    this.#cycleField.removeAttribute("aria-invalid");
+    this.#noCycle.textContent = "";
   }
 
   /** Notes the cycle in the address when nothing has moved for a while: browsers limit how often that may be. */
@@ -259,7 +283,7 @@ export class Player {
 
   event(backwards: boolean): void {
     this.pause();
-    const next = nextEvent(this.#chunks, this.#t, backwards);
+    const next = nextEvent(this.#chunks, this.#replay.header.chunks, this.#t, backwards);
     if (next !== null) this.goTo(next);
     else this.goTo(backwards ? this.#t - 1 : this.#t + 1);
     this.#around.announce?.(`Cycle ${this.#t}`);
@@ -363,6 +387,7 @@ export class Player {
         this.#error = error instanceof Error ? error.message : String(error);
         this.pause();
         this.#showNow();
+        this.#showList();
       },
     );
   }
@@ -559,8 +584,7 @@ export class Player {
   }
 
   #showStatus(): void {
-    this.#status.textContent = this.#error ?? (this.#loading ? "loading …" : "");
-    this.#status.classList.toggle("bad", this.#error !== null);
+    this.#status.textContent = this.#loading ? "loading …" : "";
     const alarm = this.#warning ?? this.#error;
     if ((this.#alarm.textContent ?? "") !== (alarm ?? "")) fill(this.#alarm, alarm === null ? null : problem(new Error(alarm)));
   }
@@ -641,7 +665,10 @@ export class Player {
           }
         }
       } else {
-        parts.push(this.#search?.error ? problem(new Error(this.#search.error)) : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
+        const failed = this.#search?.error ?? null;
+        // What stands above need not be said again.
+        if (failed !== null && failed === (this.#warning ?? this.#error)) parts.push(h("p", { class: "quiet" }, "Which messages go through it is not known."));
+        else parts.push(failed !== null ? problem(new Error(failed)) : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
       }
     }
     // Whoever tabs through the panel keeps the place.
@@ -864,10 +891,12 @@ export class Player {
     fill(
       this.#list,
       section(
-        "Who waits",
-        rows.length === 0
-          ? h("p", { class: "quiet" }, "No worm waits in this cycle.")
-          : table("Worms that wait, the longest first", [{ name: "message" }, { name: "waits for" }, { name: "for", numeric: true }],
+        isActive(this.#filter) ? "Who waits, of those looked at" : "Who waits",
+        this.#error !== null
+          ? h("p", { class: "quiet" }, "Not known of this cycle.")
+          : rows.length === 0
+          ? h("p", { class: "quiet" }, isActive(this.#filter) ? "None of the worms that are looked at waits in this cycle." : "No worm waits in this cycle.")
+          : table(isActive(this.#filter) ? "Worms that are looked at and wait, the longest first" : "Worms that wait, the longest first", [{ name: "message" }, { name: "waits for" }, { name: "for", numeric: true }],
               rows.slice(0, ROWS).map(({ chunk, w, wait }) => [
                 this.#mark(chunk.message[w], chunk.worm[w], () => this.#change({ worm: chunk.worm[w] })),
                 this.#wants(chunk, wait),

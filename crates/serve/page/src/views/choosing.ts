@@ -26,6 +26,16 @@ export function topologyField(info: Info, value: string, onchange: (topology: st
   return h("div", null, input("Topology", value, (text) => text && onchange(text), { list: id }), h("datalist", { id }, ...[...FORMS, ...files].map((form) => h("option", { value: form }))));
 }
 
+/** The store that is meant if none is named: the one that was opened, else the command's own, else the first. */
+export function usualStore({ open, items }: Info): string | null {
+  if (open?.kind === "store") return open.path;
+  const stores = items.filter((item) => item.kind === "store").map((item) => item.path);
+  return stores.find((path) => path === USUAL) ?? stores[0] ?? null;
+}
+
+/** Where `wormcast sweep` puts results. */
+export const USUAL = "results/store.db";
+
 /** The algorithms for a shape of networks, those that are for it by name before those for any. */
 export function algorithmsFor(all: Catalogue, shape: string | null): Option[] {
   return all.algorithms

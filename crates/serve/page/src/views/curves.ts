@@ -10,6 +10,7 @@ import { button, checkbox, choice, download, facts, figure, fill, h, select, swa
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
 import { svgOf } from "../draw/picture.ts";
+import { usualStore } from "./choosing.ts";
 import { awaiting, giveUp, link, problem, section } from "../view.ts";
 import type { Page, View } from "../view.ts";
 
@@ -32,7 +33,7 @@ export function curves(page: Page, first: Query): View {
   const element = h("div", { class: "split curves" }, h("div", { class: "stage scrolls" }, bar, plotBox, legend, lower), panel);
 
   const experiment = (): string | null => query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : null);
-  const store = (): string | null => query.store ?? (page.info.open?.kind === "store" ? page.info.open.path : (page.info.items.find((item) => item.kind === "store")?.path ?? null));
+  const store = (): string | null => query.store ?? usualStore(page.info);
   const hidden = (): Set<string> => new Set(list(query.hide, ";"));
 
   const change = (changes: Record<string, string | number | null>, again = true): void => {
@@ -276,7 +277,8 @@ export function curves(page: Page, first: Query): View {
 
   const said = (point: CurvePoint): string => {
     if (point.mean === null) return point.deadlocked ? "deadlocked" : point.saturated ? "saturated" : "–";
-    return withInterval(point.mean, point.low !== null && point.high !== null ? (point.high - point.low) / 2 : null);
+    const mean = withInterval(point.mean, point.low !== null && point.high !== null ? (point.high - point.low) / 2 : null);
+    return point.unsettled ? `${mean}, unsettled` : mean;
   };
 
   const showPanel = (): void => {

@@ -1,9 +1,9 @@
 // Whether worms can block each other forever, and why: a cycle, or a numbering that shows that there is none.
 
-import { changed, format } from "../address.ts";
+import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get } from "../api.ts";
-import type { Analysis, Catalogue, Dependencies, NetworkData } from "../api.ts";
+import type { Analysis, Blame, Catalogue, Dependencies, Lanes, NetworkData } from "../api.ts";
 import { button, choice, facts, figure, fill, h, input, isTyped, percent, refill, select } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, palette } from "../draw/colour.ts";
@@ -21,6 +21,10 @@ const DRAWN = 30_000;
 const BEAT = 700;
 /** The most prohibited turns that are listed by name. */
 const LISTED = 200;
+/** What may be given beside forwarding tables. */
+const OF_TABLES = ["multicast_tables", "groups", "branching", "lanes", "sl2vl"] as const;
+/** How the packets of groups branch; the first is what they do by default. */
+const BRANCHING = ["packets", "lockstep", "ibdmchk"] as const;
 
 interface Shown {
   network: Network;
@@ -48,9 +52,10 @@ export function deadlock(page: Page, first: Query): View {
   let frame = 0;
 
   const topology = (): string => query.topology ?? "torus:4x4";
+  const failed = (): string[] => list(query.failed, ";");
   const parameters = (): Record<string, string> => {
     const given: Record<string, string> = { topology: topology() };
-    for (const key of ["algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "root", "seed", "consumption_ports", "virtual_channels", "lanes", "sl2vl"]) if (query[key]) given[key] = query[key];
+    for (const key of ["algorithm", "routing", "tables", ...OF_TABLES, "root", "seed", "consumption_ports", "virtual_channels"]) if (query[key]) given[key] = query[key];
     if (!given.algorithm && !given.routing && !given.tables) given.routing = "e-cube";
     return given;
   };
@@ -62,7 +67,7 @@ export function deadlock(page: Page, first: Query): View {
 
   const load = (): void => {
     const given = parameters();
-    const key = JSON.stringify(given);
+    const key = JSON.stringify([given, failed()]);
     choose();
     if (key === asked && shown) {
       show();
@@ -74,7 +79,7 @@ export function deadlock(page: Page, first: Query): View {
       said,
       "Analysing",
       async (signal) => {
-        const [data, analysis] = await Promise.all([get<NetworkData>("/api/network", { topology: given.topology }, signal), get<Analysis>("/api/routing", given, signal)]);
+        const [data, analysis] = await Promise.all([get<NetworkData>("/api/network", { topology: given.topology }, signal), get<Analysis>("/api/routing", { ...given, failed: failed() }, signal)]);
         return { data, analysis };
       },
       ({ data, analysis }) => {
@@ -108,10 +113,10 @@ export function deadlock(page: Page, first: Query): View {
 
   const needEdges = (): void => {
     const given = parameters();
-    const key = JSON.stringify(given);
+    const key = JSON.stringify([given, failed()]);
     if (edges && edgesOf === key) return;
     edgesOf = key;
-    get<Dependencies>("/api/dependencies", given).then(
+    get<Dependencies>("/api/dependencies", { ...given, failed: failed() }).then(
       (found) => {
         if (edgesOf !== key) return;
         edges = found;
@@ -147,15 +152,23 @@ export function deadlock(page: Page, first: Query): View {
         topologyField(page.info, topology(), (text) => change({ topology: text })),
         select("Routing, algorithm or tables", options, value, (chosen) => {
           const [kind, ...name] = chosen.split(" ");
-          change({ routing: null, algorithm: null, tables: null, multicast_tables: null, groups: null, branching: null, [kind]: name.join(" ") });
+          // Options of what was chosen before would be refused.
+          const gone = Object.fromEntries([...OF_TABLES, "root", "failed", ...(kind === "tables" ? ["virtual_channels"] : [])].map((key) => [key, null]));
+          change({ routing: null, algorithm: null, tables: null, ...gone, [kind]: name.join(" ") });
         }),
         h("div", { class: "fields" },
           input("Consumption channels", query.consumption_ports ?? "", (text) => change({ consumption_ports: text || null }), { inputmode: "numeric", placeholder: shown ? String(shown.analysis.consumption_ports) : "4" }),
           given.tables ? null : input("Virtual channels", query.virtual_channels ?? "", (text) => change({ virtual_channels: text || null }), { inputmode: "numeric", placeholder: "as many as needed" }),
           given.tables
-            ? select("Multicast tables", [{ value: "", text: "none" }, ...tables.filter((item) => item.path !== given.tables).map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "", (value) => change({ multicast_tables: value }))
+            ? select("Multicast tables", [{ value: "", text: "none" }, ...tables.filter((item) => item.path !== given.tables).map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "",
+                (value) => change(value ? { multicast_tables: value } : { multicast_tables: null, groups: null, branching: null }))
             : null,
-          given.routing?.startsWith("up-down") ? input("Root", query.root ?? "", (text) => change({ root: text || null }), { placeholder: "smallest-id" }) : null),
+          failed().length > 0 || all.algorithms.some(({ name, faults }) => faults && name === given.algorithm) ? input("Failed links", query.failed ?? "", (text) => change({ failed: text || null }), { placeholder: "none" }) : null,
+          given.tables ? input("Service levels", query.lanes ?? "", (text) => change({ lanes: text || null }), { placeholder: "a file; else all 0" }) : null,
+          given.tables ? input("SL to VL tables", query.sl2vl ?? "", (text) => change({ sl2vl: text || null }), { placeholder: "opensm-sl2vl.dump" }) : null,
+          given.multicast_tables ? input("Group members", query.groups ?? "", (text) => change({ groups: text || null }), { placeholder: "a file; else all" }) : null,
+          given.multicast_tables ? select("Groups branch", BRANCHING.map((value) => ({ value, text: value })), query.branching ?? BRANCHING[0], (value) => change({ branching: value === BRANCHING[0] ? null : value })) : null,
+          all.routings.some((routing) => routing.root && routing.name === given.routing) ? input("Root", query.root ?? "", (text) => change({ root: text || null }), { placeholder: "smallest-id" }) : null),
       ),
     );
   };
@@ -200,8 +213,11 @@ export function deadlock(page: Page, first: Query): View {
     if (analysis.average_distance !== null) entries.push(["average distance", figure(analysis.average_distance)]);
     if (analysis.turns !== null) entries.push(["turns", figure(analysis.turns)]);
     if (analysis.all_prohibited !== null) entries.push(["prohibited", `${figure(analysis.all_prohibited)}${analysis.fraction === null ? "" : ` (${percent(analysis.fraction)})`}`]);
+    if (analysis.lanes) entries.push(["virtual lanes", h("span", { "data-lanes": String(analysis.lanes.count) }, lanesLine(analysis.lanes))]);
+    if (analysis.groups) entries.push(["groups", `${figure(analysis.groups.length)} (branching: ${analysis.branching})`]);
+    if (analysis.blame) entries.push(["to blame", blameLine(analysis.blame)]);
     if (analysis.irreducible !== null) entries.push(["all needed", analysis.irreducible ? "yes" : "no"]);
-    if (edges && edgesOf === JSON.stringify(parameters())) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
+    if (edges && edgesOf === JSON.stringify([parameters(), failed()])) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
     const layerWords: Record<string, Child> = {
       "": analysis.prohibited ? "Orange arcs are prohibited turns, in both directions." : null,
       dependencies: edges && edges.edges.length > DRAWN ? `Too many to draw at once: point at a channel to see what worms that hold it may wait for.` : "An arrow leads from a channel to one that a worm that holds it may wait for. Point at a channel to see its own.",
@@ -240,7 +256,7 @@ export function deadlock(page: Page, first: Query): View {
   const plannerLink = (): Child => {
     const { algorithm } = parameters();
     if (!algorithm) return null;
-    const to = { topology: topology(), algorithms: algorithm };
+    const to = { topology: topology(), algorithms: algorithm, ...(query.failed ? { failed: query.failed } : {}) };
     return link(page, "plan", to, format("plan", to), `Plan a multicast with ${algorithm}`);
   };
 
@@ -281,6 +297,7 @@ export function deadlock(page: Page, first: Query): View {
     const { context } = pen;
     const layer = wanted();
     if (layer === "" && analysis.prohibited && pen.pitch > 14) turns(pen, network, analysis.prohibited);
+    pen.crosses(network.linksBetween(failed()));
     const pointed = view?.pointed();
     if (layer === "dependencies" && edges && outgoing) {
       if (edges.edges.length <= DRAWN) {
@@ -406,9 +423,32 @@ function closing(network: Network, { examples, pairs, multicasts, groups }: NonN
   const more = (pairs ?? 0) - shown.length;
   if (more > 0) shown.push(`${more} more`);
   if (multicasts && multicasts.length > 0) shown.push(`multicasts of ${multicasts.length === 1 ? "line" : "lines"} ${multicasts.slice(0, 3).join(", ")}${multicasts.length > 3 ? ` and ${multicasts.length - 3} more` : ""}`);
-  if (groups && groups.length > 0) shown.push(`${groups.length === 1 ? "group" : "groups"} ${groups.slice(0, 3).join(", ")}${groups.length > 3 ? ` and ${groups.length - 3} more` : ""}`);
+  if (groups && groups.length > 0) shown.push(`${groups.length === 1 ? "group" : "groups"} ${listed(groups)}`);
   // Coordinates have commas of their own.
   return shown.length === 0 ? "no pair of nodes" : shown.join(ends.flat().some((label) => label.includes(",")) ? "; " : ", ");
+}
+
+/** The first of some names, as many as the command prints. */
+function listed(names: readonly string[]): string {
+  return `${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}`;
+}
+
+/** What is known of virtual lanes, in the command's words. */
+function lanesLine({ count, switches_without, without_level, dropped, by_lane }: Lanes): string {
+  const of = (number: number, what: string): string => `${figure(number)} ${what}${number === 1 ? "" : what.endsWith("h") ? "es" : "s"}`;
+  const parts = [figure(count)];
+  if (switches_without > 0) parts.push(`at ${of(switches_without, "switch")}, each service level is a lane of its own`);
+  if (without_level > 0) parts.push(`${of(without_level, "pair")} without a service level, taken for level 0`);
+  if (dropped > 0) parts.push(`${of(dropped, "pair")} whose packets are dropped: their lane is 15`);
+  for (const { lane, blocked, deadlock_free } of by_lane) if (!deadlock_free) parts.push(`on lane ${lane}, packets can be blocked forever on ${of(blocked, "channel")}`);
+  return parts.join("; ");
+}
+
+/** Which groups close the cycle, in the command's words. */
+function blameLine({ unicasts_alone, alone, smallest, is_smallest }: Blame): string {
+  if (unicasts_alone) return "unicasts alone";
+  if (alone.length > 0) return `${listed(alone)}${alone.length > 1 ? ", each alone" : " alone"}`;
+  return `${listed(smallest)} together${is_smallest ? ", none of them alone" : "; without any of these there is no deadlock"}`;
 }
 
 /** A bent arrow between two places. */

@@ -6,6 +6,7 @@ import type { Info, Item } from "../api.ts";
 import { bytes, fill, h } from "../dom.ts";
 import { link, problem } from "../view.ts";
 import type { Page, View } from "../view.ts";
+import { usualStore } from "./choosing.ts";
 
 const KINDS: { kind: Item["kind"]; title: string; none: string }[] = [
   { kind: "replay", title: "Replays", none: "None yet: wormcast simulate EXPERIMENT --replay run.replay records one, and so does “Replay this point” beside a curve." },
@@ -21,8 +22,8 @@ export function leads(item: Item, info: Info): [string, ViewName, Query][] {
     case "replay":
       return [["Watch", "replay", { file: item.path }], ["Network", "network", { replay: item.path }]];
     case "experiment": {
-      const store = info.items.find((other) => other.kind === "store");
-      return [["Curves", "curves", store ? { experiment: item.path, store: store.path } : { experiment: item.path }], ["Sweep", "sweeps", { experiment: item.path }]];
+      const store = usualStore(info);
+      return [["Curves", "curves", store ? { experiment: item.path, store } : { experiment: item.path }], ["Sweep", "sweeps", { experiment: item.path }]];
     }
     case "store":
       return [["Curves", "curves", { store: item.path }]];

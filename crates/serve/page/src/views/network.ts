@@ -9,8 +9,8 @@ import { legend } from "../draw/legend.ts";
 import { NetworkView } from "../draw/view.ts";
 import type { Hit } from "../draw/view.ts";
 import { palette } from "../draw/colour.ts";
-import { asKind, asMeasure, isShare, KINDS, largest, MEASURE_NAMES, MEASURE_WORDS, MEASURES, maximum, values, valueOf, written } from "../measure.ts";
-import { Network } from "../network.ts";
+import { asKind, asMeasure, isShare, KINDS, largest, MEASURE_NAMES, MEASURES, maximum, shades, values, valueOf, wordsOf, written } from "../measure.ts";
+import { ChannelSpace, Network } from "../network.ts";
 import { format } from "../address.ts";
 import { awaiting, giveUp, link, problem, section } from "../view.ts";
 import { checked } from "../replay/source.ts";
@@ -22,7 +22,7 @@ export function network(page: Page, query: Query): View {
   const element = h("div", { class: "split" }, picture, panel);
   let view: NetworkView | null = null;
   let damaged: string | null = null;
-  let shown: { source: string; network: Network; header: ReplayHeader | null } | null = null;
+  let shown: { source: string; network: Network; header: ReplayHeader | null; space: ChannelSpace } | null = null;
 
   const load = (): void => {
     const source = query.replay ? `replay ${query.replay}` : `topology ${query.topology ?? "mesh:8x8"}`;
@@ -47,7 +47,8 @@ export function network(page: Page, query: Query): View {
         return { header: null, data: await get<NetworkData>("/api/network", { topology: query.topology ?? "mesh:8x8" }, signal) };
       },
       ({ header, data }) => {
-        shown = { source, network: new Network(data), header };
+        const { injection, consumption } = header?.ports ?? { injection: 0, consumption: 0 };
+        shown = { source, network: new Network(data), header, space: new ChannelSpace(data.from.length, data.nodes, injection, consumption) };
         view?.end();
         view = new NetworkView(shown.network, {
           label: `${data.name}: ${data.routers} routers, ${data.from.length} channels. The table beside it has the numbers.`,
@@ -56,7 +57,10 @@ export function network(page: Page, query: Query): View {
           draw: (pen) => {
             const chosen = selected();
             const colours = palette();
-            if (chosen?.kind === "link") {
+            if (chosen?.kind === "link" && chosen.id >= shown!.network.links) {
+              const [x, y] = shown!.network.nodeAt(shown!.space.node(chosen.id));
+              pen.ring(pen.x(x), pen.y(y), Math.max(6, pen.radius * 1.35), colours.accent, 3);
+            } else if (chosen?.kind === "link") {
               pen.channels([chosen.id], 1, colours.accent, pen.thickness * 1.6 + 2);
               const [x, y, angle] = pen.along(chosen.id, 0.75);
               pen.head(x, y, angle, Math.max(6, 0.11 * pen.pitch), colours.accent);
@@ -81,7 +85,7 @@ export function network(page: Page, query: Query): View {
     if (!shown) return null;
     const router = whole(query.router);
     const channel = whole(query.link);
-    if (channel !== null && channel < shown.network.links) return { kind: "link", id: channel };
+    if (channel !== null && channel < shown.space.size) return { kind: "link", id: channel };
     if (router !== null && router < shown.network.data.routers) return { kind: "router", id: router };
     return null;
   };
@@ -94,6 +98,13 @@ export function network(page: Page, query: Query): View {
     const lines = [network.linkLabel(hit.id), `channel ${hit.id}`];
     if (header) for (const measure of MEASURES) lines.push(`${MEASURE_NAMES[measure].toLowerCase()} ${written(measure, valueOf(header, measure, asKind(query.kind), hit.id))}`);
     return lines;
+  };
+
+  /** Takes a channel into view; those of nodes lie at their routers. */
+  const goTo = (channel: number): void => {
+    if (!shown) return;
+    if (channel < shown.network.links) view?.showLink(channel);
+    else view?.showRouter(shown.network.routerOf(shown.space.node(channel)));
   };
 
   const pick = (hit: Hit | null): void => {
@@ -130,7 +141,7 @@ export function network(page: Page, query: Query): View {
 
   const show = (): void => {
     if (!shown || !view) return;
-    const { network, header } = shown;
+    const { network, header, space } = shown;
     const [measure, kind] = [asMeasure(query.measure), asKind(query.kind)];
     page.title(network.data.name);
     const parts: HTMLElement[] = [choose()];
@@ -138,8 +149,8 @@ export function network(page: Page, query: Query): View {
     const search = input("Find a router, node or channel", "", (text) => find(text), { placeholder: "3,4 or 3,4 -> 3,5", type: "search" });
     if (header) {
       const measured = values(header, measure, kind);
-      const most = maximum(measured);
-      view.colour(most > 0 ? Array.from(measured, (value) => value / most) : measured);
+      const most = maximum(measured.subarray(0, network.links));
+      view.colour(shades(measured, network.links));
       const top = largest(measured, 12);
       parts.push(
         section(
@@ -147,14 +158,14 @@ export function network(page: Page, query: Query): View {
           select("Measurement", MEASURES.map((value) => ({ value, text: MEASURE_NAMES[value] })), measure, (value) => change({ measure: value })),
           choice("Messages", KINDS.map((value) => ({ value, text: value === "all" ? "all" : `${value}s` })), kind, (value) => change({ kind: value === "all" ? null : value })),
           legend(written(measure, 0), written(measure, most)),
-          h("p", { class: "quiet" }, `${MEASURE_WORDS[measure]}, over all ${figure(header.cycles)} cycles of the run; simulate prints shares of what it measures, without the warm-up`),
+          h("p", { class: "quiet" }, `${wordsOf(measure, header)}, over all ${figure(header.cycles)} cycles of the run; simulate prints shares of what it measures, without the warm-up`),
         ),
         section(
           `The ${top.length === 1 ? "channel" : "channels"} with most`,
           top.length === 0
             ? h("p", { class: "quiet" }, "Nothing was measured.")
             : table(`Channels by ${MEASURE_NAMES[measure].toLowerCase()}`, [{ name: "channel" }, { name: isShare(measure) ? "share" : measure, numeric: true }],
-                top.map((id) => [h("button", { type: "button", class: "plain", onclick: () => { change({ link: id, router: null }); view?.showLink(id); } }, network.linkLabel(id)), written(measure, measured[id])]), { class: "numbers" }),
+                top.map((id) => [h("button", { type: "button", class: "plain", onclick: () => { change({ link: id, router: null }); goTo(id); } }, space.label(network, id)), written(measure, measured[id])]), { class: "numbers" }),
         ),
       );
     } else {
@@ -181,9 +192,9 @@ export function network(page: Page, query: Query): View {
   const details = (): HTMLElement | null => {
     const hit = selected();
     if (!hit || !shown) return null;
-    const { network, header } = shown;
+    const { network, header, space } = shown;
     if (hit.kind === "link") {
-      const entries: [string, string | Node][] = [["channel", `${network.linkLabel(hit.id)}`], ["number", String(hit.id)]];
+      const entries: [string, string | Node][] = [["channel", space.label(network, hit.id)], ["number", String(hit.id)]];
       if (header) for (const measure of MEASURES) {
         entries.push([MEASURE_NAMES[measure].toLowerCase(), KINDS.map((kind) => `${written(measure, valueOf(header, measure, kind, hit.id))}${kind === "all" ? "" : ` ${kind}`}`).join(" · ")]);
       }

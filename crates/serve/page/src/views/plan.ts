@@ -49,6 +49,9 @@ export function plan(page: Page, first: Query): View {
   const destinations = (): string[] => list(query.destinations, ";");
   const failed = (): string[] => list(query.failed, ";");
 
+  /** The routing that is chosen, for algorithms that leave a choice. */
+  const routingOf = (algorithm: string): string => (all?.algorithms.some(({ name, routing }) => name === algorithm && routing === null) && query.routing) || "";
+
   const change = (changes: Record<string, string | number | null>): void => {
     query = changed(query, changes);
     page.set(changes);
@@ -96,10 +99,11 @@ export function plan(page: Page, first: Query): View {
     const options = all && network ? algorithmsFor(all, network.data.shape).filter((option) => !algorithms().includes(option.value)) : [];
     refill(
       bar,
-      topologyField(page.info, topology(), (text) => change({ topology: text, source: null, destinations: null, failed: null, algorithms: null })),
+      topologyField(page.info, topology(), (text) => change({ topology: text, source: null, destinations: null, failed: null, algorithms: null, routing: null })),
       input("Source", query.source ?? "", (text) => change({ source: text })),
       input("Destinations", query.destinations ?? "", (text) => change({ destinations: text }), { placeholder: network ? `${network.nodeLabel(Math.min(1, network.data.nodes - 1))}; …` : "" }),
       input("Failed links", query.failed ?? "", (text) => change({ failed: text }), { placeholder: "none" }),
+      select("Routing", [{ value: "", text: "as each has it" }, ...(all?.routings ?? []).map(({ name }) => ({ value: name, text: name }))], query.routing ?? "", (value) => change({ routing: value })),
       select("Ports", [{ value: "", text: "one at a time" }, { value: "all", text: "all at once" }], query.ports ?? "", (value) => change({ ports: value })),
       select("Add an algorithm", [{ value: "", text: options.length > 0 ? "choose …" : "all are there" }, ...options], "", (value) => value && change({ algorithms: [...algorithms(), value].join(",") }), { disabled: algorithms().length >= MOST }),
       h("div", { class: "field" }, h("span", null, "A click sets"),
@@ -165,7 +169,7 @@ export function plan(page: Page, first: Query): View {
       report(card);
       return;
     }
-    const asked = { topology: topology(), algorithm: card.algorithm, source: query.source, destinations: query.destinations, ports: query.ports, seed: query.seed, failed: failed() };
+    const asked = { topology: topology(), algorithm: card.algorithm, routing: routingOf(card.algorithm), source: query.source, destinations: query.destinations, ports: query.ports, seed: query.seed, failed: failed() };
     get<Plan>("/api/plan", asked, controller.signal).then(
       (found) => {
         if (controller.signal.aborted) return;
@@ -196,7 +200,8 @@ export function plan(page: Page, first: Query): View {
       fill(card.below, h("p", { class: "quiet" }, "Click a router to make it a destination."));
     } else {
       const net = network as Network;
-      const to = { topology: topology(), algorithm: card.algorithm };
+      const routing = routingOf(card.algorithm);
+      const to = { topology: topology(), algorithm: card.algorithm, ...(routing ? { routing } : {}), ...(query.failed ? { failed: query.failed } : {}) };
       fill(
         card.below,
         h("div", { class: "numbers-row" }, ...([["startups", found.startups], ["steps", found.steps], ["channels", found.channels], ["longest", found.longest]] as [string, number][]).map(([name, value]) =>
@@ -269,17 +274,6 @@ export function plan(page: Page, first: Query): View {
     change({ failed: next.join(";") || null });
   };
 
-  const isFailed = (net: Network): number[] => {
-    const found: number[] = [];
-    const wanted = new Set(failed());
-    if (wanted.size === 0) return found;
-    for (let id = 0; id < net.links; id++) {
-      const [a, b] = [net.routerLabel(net.data.from[id]), net.routerLabel(net.data.to[id])];
-      if (wanted.has(`${a}-${b}`) || wanted.has(`${b}-${a}`)) found.push(id);
-    }
-    return found;
-  };
-
   const draw = (pen: Pen, card: Card): void => {
     const net = network as Network;
     const colours = palette();
@@ -287,22 +281,7 @@ export function plan(page: Page, first: Query): View {
     const { context } = pen;
     const worms = (card.plan?.worms ?? []).map((row, i) => ({ ...row, ids: (card.plan as Plan).channel_ids[i] }));
     const on = new Map<number, string>();
-    const broken = isFailed(net);
-    pen.channels(broken, broken.length, colours.ground, pen.thickness * 2);
-    for (const id of broken) {
-      const [x, y] = pen.along(id, 0.5);
-      if (id < net.data.reverse[id] || net.data.reverse[id] === id) {
-        const size = Math.max(4, 0.1 * pen.pitch);
-        context.strokeStyle = colours.dead;
-        context.lineWidth = 2.2;
-        context.beginPath();
-        context.moveTo(x - size, y - size);
-        context.lineTo(x + size, y + size);
-        context.moveTo(x + size, y - size);
-        context.lineTo(x - size, y + size);
-        context.stroke();
-      }
-    }
+    pen.crosses(net.linksBetween(failed()));
     for (const row of worms) {
       const colour = paints[row.id % paints.length];
       context.globalAlpha = worm === null || worm === row.id ? 1 : 0.2;

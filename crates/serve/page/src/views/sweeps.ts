@@ -7,6 +7,7 @@ import type { Sweep } from "../api.ts";
 import { button, duration, figure, fill, h, input, isTyped, refill, select, table } from "../dom.ts";
 import { link, problem } from "../view.ts";
 import type { Page, View } from "../view.ts";
+import { USUAL, usualStore } from "./choosing.ts";
 
 /** A time as everybody reads it. */
 function moment(seconds: number): string {
@@ -47,7 +48,7 @@ export function sweeps(page: Page, first: Query): View {
   };
 
   /** The store that there is, or the one that the command would make. */
-  const usual = (): string => (page.info.open?.kind === "store" ? page.info.open.path : page.info.items.find((item) => item.kind === "store")?.path) ?? "results/store.db";
+  const usual = (): string => usualStore(page.info) ?? USUAL;
 
   const start = async (experiment: string, of?: string): Promise<void> => {
     trouble.replaceChildren();
@@ -137,14 +138,17 @@ export function sweeps(page: Page, first: Query): View {
 
   // Another process tells nobody that it has added to a store.
   const look = window.setInterval(() => {
-    if (document.hidden || known.length === 0) return;
+    if (document.hidden) return;
     void get<Sweep[]>("/api/sweeps").then((found) => {
       for (const sweep of found) {
         const before = known.find((other) => other.id === sweep.id);
         if (before && JSON.stringify(before) === JSON.stringify(sweep)) continue;
         const there = cards.querySelector(`[data-sweep="${CSS.escape(sweep.id)}"]`);
         if (there) there.replaceWith(card(sweep));
-        else cards.prepend(card(sweep));
+        else {
+          cards.querySelector(":scope > .quiet")?.remove();
+          cards.prepend(card(sweep));
+        }
       }
       for (const { id } of known) if (!found.some((sweep) => sweep.id === id)) cards.querySelector(`[data-sweep="${CSS.escape(id)}"]`)?.remove();
       known = found;
