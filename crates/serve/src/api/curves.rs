@@ -3,7 +3,7 @@
 use axum::extract::State as Extracted;
 use serde::Serialize;
 use wormcast_lab::{
-    Cell, Experiment, Figure, Findings, PlotAxis, PlotData, PlotError, Quantity, SettingElsewhere, Store, StoreError,
+    Cell, Experiment, Figure, Findings, PlotData, PlotError, Quantity, SettingElsewhere, Store, StoreError,
     StoreProblem, Table, csv, other_settings, plot_data, stored_sweep, table,
 };
 use wormcast_network::text::expected_name;
@@ -15,12 +15,23 @@ use crate::answer::{Json, Refusal};
 
 #[derive(Serialize)]
 struct Curves {
+    /// What the plot draws, if it draws something.
     #[serde(flatten)]
-    plot: PlotData,
+    plot: Option<PlotData>,
+    #[serde(flatten)]
+    unplotted: Option<Unplotted>,
     /// What the experiment plots.
     quantities: Vec<&'static str>,
     table: Rows,
     csv: String,
+}
+
+/// What there is in place of a plot: the table has what there is.
+#[derive(Serialize)]
+struct Unplotted {
+    title: String,
+    /// Why there is none.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -105,20 +116,17 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
             None => None,
         };
         let figure = experiment.figure().map(|figure| Figure { y: y.unwrap_or(figure.y), ..figure });
-        let plot = match figure.as_ref().map(|figure| plot_data(figure, &findings.summaries)) {
+        let drawn = figure.map(|figure| plot_data(&figure, &findings.summaries));
+        let (plot, why) = match drawn {
+            Some(Ok(plot)) => (Some(plot), None),
             Some(Err(nothing @ (PlotError::Empty { .. } | PlotError::NotPositive { .. }))) => {
-                let figure = figure.as_ref();
-                let (x, y) = figure.map_or(("", ""), |figure| (figure.x.as_str(), figure.y.name()));
-                only_a_table(&experiment, x, y, nothing.to_string())
+                (None, Some(nothing.to_string()))
             }
-            Some(plot) => plot.map_err(Refusal::failed)?,
-            None => {
-                let y = y.or(quantities.first().copied()).map_or("", Quantity::name);
-                let why = "this experiment has no numbers to plot against; the table has its results";
-                only_a_table(&experiment, "", y, why.to_owned())
-            }
+            Some(Err(error)) => return Err(Refusal::failed(error)),
+            None => (None, Some("this experiment has no numbers to plot against".to_owned())),
         };
         Ok(Curves {
+            unplotted: why.map(|why| Unplotted { title: experiment.title().to_owned(), notes: vec![why] }),
             plot,
             quantities: quantities.into_iter().map(Quantity::name).collect(),
             table: Rows::of(&table(&findings.summaries)),
@@ -126,12 +134,6 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
         })
     })
     .await
-}
-
-/// A plot of nothing, and why: the table has what there is.
-fn only_a_table(experiment: &Experiment, x: &str, y: &str, why: String) -> PlotData {
-    let axis = |name: &str| PlotAxis { name: name.to_owned(), label: name.to_owned(), log: false };
-    PlotData { title: experiment.title().to_owned(), x: axis(x), y: axis(y), series: Vec::new(), notes: vec![why] }
 }
 
 #[derive(Serialize)]

@@ -53,7 +53,7 @@ pub(crate) struct Sweep {
 #[derive(Clone, Debug, Serialize)]
 struct Claim {
     id: String,
-    /// All of its sentences.
+    /// Its sentence; if there are several, each with its verdict.
     text: String,
     verdict: Verdict,
     parts: Vec<Sentence>,
@@ -111,8 +111,10 @@ impl Sweep {
 
     /// Adds what was found, and where it comes from.
     fn found(&mut self, findings: &Findings, origins: Vec<Origin>) {
-        let text = |verdict: &ClaimVerdict| {
-            verdict.evidence.iter().map(|part| part.text.trim_end_matches('.')).collect::<Vec<_>>().join("; ")
+        let part = |part: &Part| format!("{}: {}", part.text.trim_end_matches('.'), part.verdict);
+        let text = |verdict: &ClaimVerdict| match &verdict.evidence[..] {
+            [one] => one.text.trim_end_matches('.').to_owned(),
+            several => several.iter().map(part).collect::<Vec<_>>().join("; "),
         };
         let sentence = |part: &Part| Sentence {
             text: part.text.clone(),

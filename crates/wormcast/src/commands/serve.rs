@@ -17,7 +17,8 @@ use crate::serve::{Address, Settings, serve};
 
 /// Look at networks, runs, deadlocks, plans and results in a browser.
 ///
-/// Serves a page of this machine's own, from this folder alone, until Ctrl-C ends it. Its address is the first line of the output. The page needs no network.
+/// Serves a page of this machine's own, from this folder alone, until Ctrl-C ends it. Its address is the first line of the output, with a token, without
+/// which nothing is answered. The page needs no network.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast serve experiments --port 8420")]
 pub(crate) struct Arguments {
@@ -31,8 +32,7 @@ pub(crate) struct Arguments {
     /// Also open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// Listen on this address of this machine, for browsers on others; then only who has the whole address, with its token, is answered. What passes
-    /// is not encrypted.
+    /// Listen on this address of this machine, for browsers on others. What passes is not encrypted.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), hide_default_value = true)]
     listen: IpAddr,
 }

@@ -17,7 +17,9 @@ use crate::{command, outcome, wormcast};
 struct Server {
     child: Option<Child>,
     address: String,
-    token: Option<String>,
+    token: String,
+    /// What its address opens.
+    opens: String,
 }
 
 /// An answer.
@@ -50,8 +52,9 @@ impl Server {
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
         let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line}"));
         let (address, query) = rest.split_once('/').expect("an address of a page");
-        let token = query.strip_prefix("?token=").map(str::to_owned);
-        Self { child: Some(child), address: address.to_owned(), token }
+        let (opens, token) = query.split_once("token=").expect("a token");
+        let (address, token) = (address.to_owned(), token.to_owned());
+        Self { child: Some(child), address, opens: opens.trim_end_matches(['?', '&']).to_owned(), token }
     }
 
     /// Sends bytes, and returns what comes back until the server closes the connection.
@@ -70,11 +73,19 @@ impl Server {
         if !headers.iter().any(|(name, _)| *name == "Host") {
             head.push_str(&["Host: ", &self.address, "\r\n"].concat());
         }
+        if !headers.iter().any(|(name, _)| *name == "Cookie" || *name == "Authorization") {
+            head.push_str(&["Authorization: Bearer ", &self.token, "\r\n"].concat());
+        }
         for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
             head.push_str(&[name, ": ", value, "\r\n"].concat());
         }
         let answer = self.raw(format!("{head}\r\n{body}").as_bytes());
         parsed(&answer)
+    }
+
+    /// As somebody asks who does not know the token.
+    fn stranger(&self, path: &str) -> Answer {
+        self.send("GET", path, &[("Authorization", "")], "")
     }
 
     fn get(&self, path: &str) -> Answer {
@@ -197,7 +208,12 @@ fn it_says_where_it_is_and_ends_when_told() {
     assert_eq!(info["items"][0]["kind"], "experiment");
     // A page that stays open keeps no server.
     let mut open = TcpStream::connect(&server.address).unwrap();
-    write!(open, "GET /api/events HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).unwrap();
+    write!(
+        open,
+        "GET /api/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        server.address, server.token
+    )
+    .unwrap();
     let ended = server.end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     let server = Server::with(&folder, &["small.toml"]);
@@ -474,7 +490,12 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     let events = {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        write!(stream, "GET /api/events HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).unwrap();
+        write!(
+            stream,
+            "GET /api/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+            server.address, server.token
+        )
+        .unwrap();
         BufReader::new(stream)
     };
     let told = events.lines().map_while(Result::ok).find(|line| line.starts_with("data: ")).expect("an event");
@@ -497,8 +518,11 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     });
     assert_eq!(goes_on["state"], "running", "it goes on from what is there");
     assert_eq!(server.post("/api/sweeps/stop", &json!({ "id": "99" })).status, 404);
-    // With a sweep under way, it ends all the same.
+    // With a sweep and a recording under way, it ends all the same, and leaves nothing that is not finished.
+    let recording = server.post("/api/replay", &json!({ "experiment": "long.toml", "set": { "algorithm": "dual-path", "traffic.arrivals.rate": 0.2 }, "messages": 50_000_000 }));
+    assert_eq!(recording.json()["state"], "running", "{recording:?}");
     assert_eq!(server.end().code, 0);
+    assert_eq!(folder.files("replays"), [""; 0]);
 }
 
 #[test]
@@ -612,7 +636,13 @@ fn nothing_outside_of_the_folder_is_read() {
         "/dist/../../secret.edges",
     ] {
         let answer = parsed(
-            &server.raw(format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()),
+            &server.raw(
+                format!(
+                    "GET {target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
+                    server.token
+                )
+                .as_bytes(),
+            ),
         );
         assert!([400, 403, 404].contains(&answer.status), "{target}: {answer:?}");
     }
@@ -724,20 +754,21 @@ fn bad_input_is_said_as_the_command_says_it() {
 }
 
 #[test]
-fn other_machines_need_the_token() {
+fn who_asks_needs_the_token() {
     let folder = Folder::with(&[]);
-    // Everywhere, which is this machine, too.
+    // On this machine as well, which others may use, too.
+    assert_eq!(Server::of(&folder).stranger("/api/info").status, 403);
     let server = Server::with(&folder, &["--listen", "0.0.0.0"]);
-    let token = server.token.clone().expect("a token in the address");
+    let token = server.token.clone();
     assert_eq!(token.len(), 64);
     for path in ["/", "/page.js", "/api/info", "/?token=", &format!("/api/info?token={}", &token[1..])] {
-        assert_eq!(server.get(path).status, 403, "{path}");
+        assert_eq!(server.stranger(path).status, 403, "{path}");
     }
-    let entered = server.get(&format!("/network?topology=mesh:4x4&token={token}"));
+    let entered = server.stranger(&format!("/network?topology=mesh:4x4&token={token}"));
     assert_eq!((entered.status, entered.headers["location"].as_str()), (303, "/network?topology=mesh:4x4"));
     let cookie = entered.headers["set-cookie"].split(';').next().unwrap().to_owned();
     assert!(
-        entered.headers["set-cookie"].contains("HttpOnly") && entered.headers["set-cookie"].contains("SameSite=Strict")
+        entered.headers["set-cookie"].contains("HttpOnly") && entered.headers["set-cookie"].contains("SameSite=Lax")
     );
     assert_eq!(server.send("GET", "/api/info", &[("Cookie", &cookie)], "").status, 200);
     assert_eq!(server.send("GET", "/api/info", &[("Cookie", &cookie[..cookie.len() - 1])], "").status, 403);
@@ -745,7 +776,7 @@ fn other_machines_need_the_token() {
     let other = Server::with(&folder, &["--listen", "0.0.0.0"]);
     assert_ne!(other.token, server.token, "each its own");
     // One browser for both: it sends both cookies to each.
-    let entered = other.get(&format!("/?token={}", other.token.as_deref().unwrap()));
+    let entered = other.stranger(&format!("/?token={}", other.token));
     let second = entered.headers["set-cookie"].split(';').next().unwrap().to_owned();
     assert_ne!(cookie.split('=').next(), second.split('=').next());
     let both = format!("{second}; {cookie}");
@@ -753,7 +784,7 @@ fn other_machines_need_the_token() {
         assert_eq!(one.send("GET", "/api/info", &[("Cookie", &both)], "").status, 200);
     }
     // A person reads why it is closed.
-    let closed = server.send("GET", "/", &[("Accept", "text/html,*/*")], "");
+    let closed = server.send("GET", "/", &[("Authorization", ""), ("Accept", "text/html,*/*")], "");
     assert_eq!((closed.status, closed.headers["content-type"].as_str()), (403, "text/html; charset=utf-8"));
     assert!(String::from_utf8_lossy(&closed.body).contains("with its token."), "{closed:?}");
 }
