@@ -141,7 +141,8 @@ impl Guard {
             let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
             return Ok(Access::Enters(path + &query));
         }
-        let expected = "expected the address that `wormcast serve` has printed: it has a token, another one after each start";
+        let expected =
+            "expected the address that `wormcast serve` has printed: it has a token, another one after each start";
         Err(Refusal::Forbidden(expected.to_owned()))
     }
 

@@ -92,9 +92,10 @@ pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Finding
 fn differ(others: &[SettingElsewhere]) -> String {
     const NAMED: usize = 3;
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
-    let named = others.iter().take(NAMED).map(|other| {
-        format!("`{}` is {} there and {} here", other.setting, value(&other.there), value(&other.here))
-    });
+    let named = others
+        .iter()
+        .take(NAMED)
+        .map(|other| format!("`{}` is {} there and {} here", other.setting, value(&other.there), value(&other.here)));
     let more = others.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(", and {more} more settings differ") } else { String::new() };
     let named = named.collect::<Vec<_>>().join(", ");

@@ -181,3 +181,20 @@ impl Given {
         self.get(name).map(number).transpose()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::requests;
+
+    #[test]
+    fn the_reference_has_every_request() {
+        let reference = include_str!("../../API.md");
+        for (path, _) in requests() {
+            let named = ["GET", "POST"].iter().any(|method| {
+                let text = format!("`{method} /api{path}");
+                reference.match_indices(&text).any(|(at, _)| reference[at + text.len()..].starts_with(['?', '`']))
+            });
+            assert!(named, "/api{path}");
+        }
+    }
+}

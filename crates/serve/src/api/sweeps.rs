@@ -11,8 +11,8 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
-    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Status, Store, SweepObserver, Verdict, origins, run_sweep,
-    stored_sweep,
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Status, Store, SweepObserver, Verdict, origins,
+    run_sweep, stored_sweep,
 };
 
 use super::experiment::{body, read};

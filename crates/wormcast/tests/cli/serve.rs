@@ -217,7 +217,9 @@ fn it_says_where_it_is_and_ends_when_told() {
     let ended = server.end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     let server = Server::with(&folder, &["small.toml"]);
-    assert_eq!(server.data("/api/info")["open"], "small.toml");
+    let open = &server.data("/api/info")["open"];
+    assert_eq!((&open["path"], &open["kind"]), (&json!("small.toml"), &json!("experiment")));
+    assert_eq!(server.opens, "curves?experiment=small.toml");
 }
 
 #[test]
@@ -410,7 +412,180 @@ fn recorded_runs_are_those_of_the_command() {
         assert_eq!(recorded[key], own[key], "{key}");
     }
     // Asked for again, it is there.
-    assert_eq!(server.post("/api/replay", &asked).json(), json!({ "file": file, "state": "done" }));
+    let again = json!({ "file": file, "state": "done", "replication": null, "seed": "9", "deadlocked": null });
+    assert_eq!(server.post("/api/replay", &asked).json(), again);
+}
+
+/// One of its two points has a deadlock, not in its first replication; the other one has longer windows than it says.
+const REPLICATED: [(&str, &str, &str); 2] = [
+    (
+        "dead.toml",
+        r#"
+topology = "mesh:4x4"
+seed = 1
+[timing]
+startup = 100
+[traffic]
+arrivals = { process = "poisson", rate = 0.02 }
+length = { uniform = [10, 40] }
+multicast = { destinations = 6 }
+[switching]
+consumption_ports = 1
+[run]
+warmup = 500
+messages = 300
+[stop]
+relative_half_width = 0.2
+min_replications = 6
+max_replications = 6
+[sweep]
+algorithm = ["column-path"]
+"#,
+        "column-path",
+    ),
+    ("long.toml", SMALL, "dual-path"),
+];
+
+#[test]
+fn a_replay_of_a_point_is_one_of_its_replications() {
+    let folder = Folder::with(&[]);
+    for (file, text, _) in REPLICATED {
+        let text = text.replace("\"traffic.arrivals.rate\" = [0.05, 0.2, 8.0]", "\"traffic.arrivals.rate\" = [0.8]");
+        let text = text.replace("[\"dual-path\", \"column-path\"]", "[\"dual-path\"]").replace("0.08", "0.2");
+        folder.write(file, text.as_bytes());
+        folder.run(&["sweep", file, "--store", "results.db", "--replications", &format!("{file}.jsonl")]);
+    }
+    let server = Server::of(&folder);
+    for (experiment, _, algorithm) in REPLICATED {
+        let lines = folder.read(&format!("{experiment}.jsonl"));
+        let runs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |run: &Value| if run["result"].is_null() { run.clone() } else { run["result"].clone() };
+        let runs: Vec<Value> = runs.iter().map(of).collect();
+        let dead = runs.iter().position(|run| !run["deadlock"].is_null());
+        let mut set = json!({ "algorithm": algorithm });
+        if experiment == "dead.toml" {
+            assert!(dead > Some(0), "the first is not the one");
+        } else {
+            assert!(runs[0]["messages"]["measured"].as_u64() > Some(150), "longer than the file says");
+            set["traffic.arrivals.rate"] = json!(0.8);
+        }
+        let chosen = dead.unwrap_or(0);
+        for (asked, number) in [(None, chosen), (Some(1), 1)] {
+            let mut body = json!({ "experiment": experiment, "store": "results.db", "set": set });
+            if let Some(asked) = asked {
+                body["replication"] = json!(asked);
+            }
+            let answer = server.post("/api/replay", &body).json();
+            let run = &runs[number];
+            assert_eq!((&answer["replication"], &answer["seed"]), (&json!(number), &json!(run["seed"].to_string())));
+            assert_eq!(answer["deadlocked"], !run["deadlock"].is_null());
+            let path = folder.path().join(answer["file"].as_str().unwrap_or_else(|| panic!("{answer}")));
+            for _ in 0..600 {
+                if path.exists() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let file = encoded(answer["file"].as_str().unwrap());
+            let recorded = server.data(&format!("/api/replay?file={file}"));
+            assert_eq!(recorded["cycles"], run["cycles"], "{answer}");
+            assert_eq!(recorded["settings"]["seed"], run["seed"]);
+            assert_eq!(recorded["counts"]["messages"], run["messages"]["generated"]);
+            assert_eq!(recorded["deadlock"], run["deadlock"]);
+        }
+        let none = json!({ "experiment": experiment, "store": "results.db", "replication": 99, "set": set });
+        let none = server.post("/api/replay", &none);
+        assert_eq!(none.status, 404, "{none:?}");
+        assert!(none.error().contains(&format!("the store has {}", runs.len())), "{none:?}");
+    }
+    let both = json!({ "experiment": "dead.toml", "replication": 0, "seed": 1, "set": { "algorithm": "column-path" } });
+    assert_eq!(server.post("/api/replay", &both).status, 400);
+}
+
+#[test]
+fn what_is_not_plotted_has_its_table_and_each_sentence_its_verdict() {
+    const STARTUPS: &str = r#"
+title = "Startups"
+[traffic]
+arrivals = { process = "burst" }
+multicast = { destinations = "all" }
+[run]
+mode = "plan"
+[stop]
+min_replications = 2
+max_replications = 2
+[sweep]
+algorithm = ["pure-negative-first", "dual-path"]
+topology = ["mesh:4x4", "mesh:6x6"]
+[[claim]]
+id = "startups"
+text = "as many as the side"
+y = "plan.startups"
+values = { of = { pure-negative-first = [4, 6] } }
+[[claim]]
+id = "startups"
+text = "three"
+y = "plan.startups"
+values = { of = { dual-path = [3, 3] } }
+"#;
+    let folder = Folder::with(&[("startups.toml", STARTUPS), ("small.toml", SMALL)]);
+    folder.run(&["sweep", "startups.toml", "--out", "out"]);
+    let server = Server::of(&folder);
+    let curves = server.data("/api/curves?experiment=startups.toml&store=out/store.db");
+    assert_eq!(curves["csv"].as_str().unwrap(), folder.read("out/startups.csv"));
+    assert_eq!(curves["table"]["rows"].as_array().unwrap().len(), 4);
+    assert_eq!((&curves["title"], &curves["series"]), (&json!("Startups"), &Value::Null));
+    assert_eq!(curves["notes"], json!(["this experiment has no numbers to plot against"]));
+    let sweeps = server.data("/api/sweeps");
+    let claim = &sweeps[0]["claims"][0];
+    assert_eq!((&claim["id"], &claim["verdict"]), (&json!("startups"), &json!("not reproduced")));
+    let verdicts = claim["parts"].as_array().unwrap().iter().map(|part| (&part["text"], &part["verdict"]));
+    let expected = [(&json!("as many as the side"), &json!("reproduced")), (&json!("three"), &json!("not reproduced"))];
+    assert_eq!(verdicts.collect::<Vec<_>>(), expected);
+    // Whose results these are not, and which settings differ.
+    let other = server.get("/api/curves?experiment=small.toml&store=out/store.db");
+    assert_eq!(other.status, 422);
+    let error = other.error();
+    assert!(error.starts_with("`out/store.db` has no results of `small.toml`: "), "{error}");
+    let longer = SMALL.replace("messages = 150", "messages = 160");
+    folder.write("longer.toml", longer.as_bytes());
+    folder.run(&["sweep", "small.toml", "--store", "small.db"]).success();
+    let error = server.get("/api/curves?experiment=longer.toml&store=small.db").error();
+    assert!(error.contains("others: `run.messages` is 150 there and 160 here."), "{error}");
+    // Advice for the command line is of no use on a page.
+    let error = server.get("/api/curves?experiment=small.toml&store=startups.toml").error();
+    assert!(error.starts_with("`startups.toml` is not a result store") && !error.contains("--store"), "{error}");
+}
+
+#[test]
+fn every_request_is_in_its_reference_and_none_else() {
+    const REFERENCE: &str = include_str!("../../../serve/API.md");
+    let mut documented: Vec<(&str, &str)> = Vec::new();
+    for code in REFERENCE.split('`') {
+        if let Some((method @ ("GET" | "POST"), rest)) = code.split_once(' ')
+            && rest.starts_with("/api/")
+        {
+            documented.push((method, rest.split(['?', ' ', '`']).next().unwrap()));
+        }
+    }
+    assert!(documented.len() > 15, "{documented:?}");
+    let folder = Folder::with(&[]);
+    let server = Server::of(&folder);
+    for &(_, path) in &documented {
+        for method in ["GET", "POST"] {
+            // Events never end.
+            if (method, path) == ("GET", "/api/events") {
+                continue;
+            }
+            let answer = server.send(method, path, &[("X-Wormcast", "page")], "{");
+            let there = ![404, 405].contains(&answer.status);
+            assert_eq!(there, documented.contains(&(method, path)), "{method} {path}: {answer:?}");
+        }
+    }
+    // What the server would have named, had it more.
+    for code in ["400", "403", "404", "405", "409", "413", "422", "503"] {
+        assert!(REFERENCE.contains(&format!("{code}: ")), "{code}");
+    }
 }
 
 #[test]
@@ -522,7 +697,9 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     let recording = server.post("/api/replay", &json!({ "experiment": "long.toml", "set": { "algorithm": "dual-path", "traffic.arrivals.rate": 0.2 }, "messages": 50_000_000 }));
     assert_eq!(recording.json()["state"], "running", "{recording:?}");
     assert_eq!(server.end().code, 0);
+    // Hidden ones are among these.
     assert_eq!(folder.files("replays"), [""; 0]);
+    assert!(!folder.files(".").iter().any(|file| file.ends_with("-wal")), "{:?}", folder.files("."));
 }
 
 #[test]
@@ -621,7 +798,7 @@ fn nothing_outside_of_the_folder_is_read() {
         let answer = server.post("/api/replay", &json!({ "experiment": "small.toml", "set": set }));
         assert!([400, 404].contains(&answer.status), "{answer:?}");
     }
-    for store in ["../out.db", "up/out.db", "/tmp/out.db", "small.toml", "no/such/folder.db", "..%2fout.db\0"] {
+    for store in ["../out.db", "up/out.db", "/tmp/out.db", "small.toml", "small.toml/out.db", "..%2fout.db\0"] {
         let answer = server.post("/api/sweeps", &json!({ "experiment": "small.toml", "store": store }));
         assert_eq!(answer.status, 400, "{store}: {answer:?}");
     }
@@ -786,5 +963,9 @@ fn who_asks_needs_the_token() {
     // A person reads why it is closed.
     let closed = server.send("GET", "/", &[("Authorization", ""), ("Accept", "text/html,*/*")], "");
     assert_eq!((closed.status, closed.headers["content-type"].as_str()), (403, "text/html; charset=utf-8"));
-    assert!(String::from_utf8_lossy(&closed.body).contains("with its token."), "{closed:?}");
+    assert!(
+        String::from_utf8_lossy(&closed.body).contains("it has a token, another one after each start."),
+        "{closed:?}"
+    );
+    assert_eq!(closed.headers["connection"], "close", "who may not ask keeps none");
 }
