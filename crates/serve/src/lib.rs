@@ -19,6 +19,7 @@ mod folder;
 mod guard;
 mod page;
 mod server;
+mod threads;
 mod work;
 
 pub use folder::Kind;

@@ -1,5 +1,6 @@
 //! Recorded runs: their headers, their chunks, and how they are made.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
@@ -370,7 +371,16 @@ fn run(
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let mut observer = (
         Replay::new(network, space, out),
-        Told { state, file, stop, end: Instant::now() + PATIENCE, cycle: 0, messages: 0, events: 0 },
+        Told {
+            state,
+            file,
+            stop,
+            end: Instant::now() + PATIENCE,
+            cycle: 0,
+            messages: 0,
+            events: 0,
+            polls: Cell::new(0),
+        },
     );
     let engine: EngineChoice = spec.engine;
     let result = simulate_observed(scenario, engine, which.seed, &mut observer).map_err(|error| error.to_string())?;
@@ -402,6 +412,16 @@ struct Told<'a> {
     cycle: Cycle,
     messages: u64,
     events: u64,
+    polls: Cell<u64>,
+}
+
+impl Told<'_> {
+    /// Ends a run that takes too long.
+    fn look_at_the_clock(&self) {
+        if Instant::now() >= self.end {
+            self.stop.stop(format!("it took more than {} seconds: ask for fewer messages", PATIENCE.as_secs()));
+        }
+    }
 }
 
 impl Observer for Told<'_> {
@@ -413,13 +433,17 @@ impl Observer for Told<'_> {
             self.state
                 .recordings
                 .tell(self.file, |recording| (recording.cycle, recording.messages) = (cycle, messages));
-            if Instant::now() >= self.end {
-                self.stop.stop(format!("it took more than {} seconds: ask for fewer messages", PATIENCE.as_secs()));
-            }
+            self.look_at_the_clock();
         }
     }
 
     fn done(&self) -> bool {
+        // Cycles pass without messages, too, as at the end.
+        let polls = self.polls.get() + 1;
+        self.polls.set(polls);
+        if polls.is_multiple_of(4096) {
+            self.look_at_the_clock();
+        }
         self.stop.is_stopped()
     }
 }

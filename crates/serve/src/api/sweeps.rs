@@ -11,14 +11,15 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
-    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Status, Store, SweepObserver, Verdict, origins,
-    run_sweep, stored_sweep,
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Runner, Status, Store, SweepObserver, Verdict, origins,
+    run_sweep_with, stored_sweep,
 };
 
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
+use crate::threads::Threads;
 use crate::work::Stop;
 
 /// The most sweeps at once, and of how many that have ended is told.
@@ -148,6 +149,7 @@ impl Sweep {
 struct Running {
     stop: Arc<Stop>,
     sweep: Sweep,
+    started: Instant,
 }
 
 /// What a pair of files, and the log of the store, were when they were looked at: path, size and time of each.
@@ -173,7 +175,14 @@ impl Sweeps {
 
     /// Those of this process.
     pub(crate) fn own(&self) -> Vec<Sweep> {
-        self.running().iter().map(|running| running.sweep.clone()).collect()
+        let now = |running: &Running| {
+            let mut sweep = running.sweep.clone();
+            if sweep.state == "running" {
+                sweep.seconds = running.started.elapsed().as_secs();
+            }
+            sweep
+        };
+        self.running().iter().map(now).collect()
     }
 
     /// Ends those that go on.
@@ -215,7 +224,7 @@ impl Sweeps {
         experiment.title().clone_into(&mut sweep.title);
         sweep.points = points;
         let stop = Arc::new(Stop::default());
-        all.push(Running { stop: Arc::clone(&stop), sweep: sweep.clone() });
+        all.push(Running { stop: Arc::clone(&stop), sweep: sweep.clone(), started: Instant::now() });
         Ok((sweep, stop))
     }
 
@@ -369,8 +378,18 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
     let work = move || {
         let mut store = Store::open(&path).map_err(|error| error.to_string())?.made_by(shared.program);
         let mut told = Told { state: &shared, id: &id, stop: &own, started };
-        let findings = run_sweep(&experiment, jobs, &mut store, false, &mut told).map_err(|error| error.to_string())?;
-        let origins = origins([&experiment], &store).unwrap_or_default();
+        let runner = Runner::keeping_prepared(experiment).map(Arc::new).map_err(|error| error.to_string())?;
+        let swept = {
+            let mut threads = Threads::new(jobs, &runner, &own);
+            run_sweep_with(&runner, &mut threads, &mut store, false, &mut told)
+        };
+        let findings = match swept {
+            // What is done is there.
+            Err(_) if own.is_stopped() => stored_sweep(runner.experiment(), &store),
+            swept => swept,
+        };
+        let findings = findings.map_err(|error| error.to_string())?;
+        let origins = origins([runner.experiment()], &store).unwrap_or_default();
         Ok((findings, origins))
     };
     let (shared, own, id) = (Arc::clone(state), Arc::clone(&stop), sweep.id.clone());

@@ -693,6 +693,15 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     });
     assert_eq!(goes_on["state"], "running", "it goes on from what is there");
     assert_eq!(server.post("/api/sweeps/stop", &json!({ "id": "99" })).status, 404);
+    // In the middle of a replication, too: this one would take hours.
+    folder.write("endless.toml", SMALL.replace("messages = 150", "messages = 1000000000").as_bytes());
+    let endless = start("endless.toml", "endless.db").json();
+    assert_eq!(endless["state"], "running");
+    server.until("/api/sweeps", |sweep| sweep["id"] == endless["id"] && sweep["seconds"].as_u64() > Some(0));
+    assert_eq!(server.post("/api/sweeps/stop", &json!({ "id": endless["id"] })).status, 200);
+    let stopped = server.until("/api/sweeps", state(&endless["id"], "stopped"));
+    assert_eq!((&stopped["replications_done"], &stopped["error"]), (&json!(0), &Value::Null));
+    assert_eq!(start("endless.toml", "endless.db").json()["state"], "running");
     // With a sweep and a recording under way, it ends all the same, and leaves nothing that is not finished.
     let recording = server.post("/api/replay", &json!({ "experiment": "long.toml", "set": { "algorithm": "dual-path", "traffic.arrivals.rate": 0.2 }, "messages": 50_000_000 }));
     assert_eq!(recording.json()["state"], "running", "{recording:?}");
