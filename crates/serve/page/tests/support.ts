@@ -7,8 +7,18 @@ import type { ChildProcess } from "node:child_process";
 import { FOLDER, PROGRAM } from "./command.ts";
 
 interface Shared {
+  server: Server;
   /** The server's address, without a slash at its end. */
   address: string;
+}
+
+interface Server {
+  process: ChildProcess;
+  address: string;
+  /** What the program prints: the address of a view, with the token. */
+  printed: string;
+  /** The token, as browsers keep it. */
+  cookie: { name: string; value: string; url: string };
 }
 
 interface Each {
@@ -19,18 +29,20 @@ interface Each {
 }
 
 /** Starts a server for a folder, or a file in it. */
-export async function serve(folder: string, path = "."): Promise<{ process: ChildProcess; address: string }> {
+export async function serve(folder: string, path = "."): Promise<Server> {
   const server = spawn(PROGRAM, ["serve", path, "--port", "0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-  const address = await new Promise<string>((done, fail) => {
+  const printed = await new Promise<string>((done, fail) => {
     let text = "";
     server.stdout.on("data", (bytes: Buffer) => {
       text += bytes.toString();
       const found = /http:\/\/\S+/.exec(text);
-      if (found) done(found[0].replace(/\/+$/, ""));
+      if (found) done(found[0]);
     });
     server.on("exit", (code) => fail(new Error(`the server ended with ${code}: ${text}`)));
   });
-  return { process: server, address };
+  const { origin, port, searchParams } = new URL(printed);
+  const cookie = { name: `wormcast-${port}`, value: searchParams.get("token") ?? "", url: origin };
+  return { process: server, address: origin, printed, cookie };
 }
 
 /** Ends a server, as Ctrl-C does. */
@@ -42,18 +54,20 @@ export async function end(server: ChildProcess): Promise<void> {
 }
 
 export const test = base.extend<Each, Shared>({
-  address: [
+  server: [
     async ({}, use) => {
-      const { process, address } = await serve(FOLDER);
-      await use(address);
-      await end(process);
+      const server = await serve(FOLDER);
+      await use(server);
+      await end(server.process);
     },
     { scope: "worker" },
   ],
-  guards: async ({ address }, use) => {
+  address: [async ({ server }, use) => use(server.address), { scope: "worker" }],
+  guards: async ({ server, address }, use) => {
     const refused: string[] = [];
     const errors: string[] = [];
     await use(async (context) => {
+      await context.addCookies([server.cookie]);
       await context.route("**/*", (route) => {
         const url = route.request().url();
         // While the page is being written: what `npm run build` has just made, not what the program embeds.

@@ -222,9 +222,10 @@ test("a sweep of another process is seen to come where there was none, and one c
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   copyFileSync(`${FOLDER}/small.toml`, `${folder}/small.toml`);
-  const { process, address } = await serve(folder);
+  const { process, address, cookie } = await serve(folder);
   const page = await browser.newPage();
   try {
+    await page.context().addCookies([cookie]);
     await page.goto(`${address}/sweeps`);
     await expect(page.getByText("Nothing has been swept here yet.")).toBeVisible();
     command("sweep", `${folder}/small.toml`, "--store", `${folder}/theirs.db`, "--out", `${folder}/out`);
