@@ -174,6 +174,15 @@ fn enter(path: &Path) -> Result<(Folder, Option<String>), ServeError> {
         return Err(wrong("its name is not UTF-8".to_owned()));
     };
     if !there.is_file() || Kind::of(&real).is_none() {
+        let ending = real.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        // By its ending it would be.
+        if there.is_file() && ending.eq_ignore_ascii_case("replay") {
+            let problem = "it is not a recorded run: expected a file that `simulate --replay` has written";
+            return Err(wrong(problem.to_owned()));
+        }
+        if there.is_file() && ["db", "sqlite"].iter().any(|store| ending.eq_ignore_ascii_case(store)) {
+            return Err(wrong("it is not a result store: expected a file that `sweep` has written".to_owned()));
+        }
         let problem = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.mcfdbs`, `.tables`)";
         return Err(wrong(problem.to_owned()));
     }

@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Threads that compute a replication at a time.
 pub(crate) struct Threads {
-    threads: Vec<JoinHandle<()>>,
+    handles: Vec<JoinHandle<()>>,
     batches: Option<Sender<Batch>>,
     finished: Receiver<BatchResult<JobError>>,
     stop: Arc<Stop>,
@@ -35,7 +35,7 @@ impl Threads {
             let (stop, over) = (Arc::clone(stop), Arc::clone(&over));
             std::thread::spawn(move || compute(&runner, &receiver, &results, Until { stop: &stop, over: &over }))
         });
-        Self { threads: threads.collect(), batches: Some(batches), finished, stop: Arc::clone(stop), over }
+        Self { handles: threads.collect(), batches: Some(batches), finished, stop: Arc::clone(stop), over }
     }
 }
 
@@ -71,7 +71,7 @@ impl Observer for Until<'_> {
 
 impl Workers<JobError> for Threads {
     fn capacity(&mut self) -> usize {
-        self.threads.len()
+        self.handles.len()
     }
 
     fn most(&self) -> u32 {
@@ -105,7 +105,7 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         self.batches = None;
-        for thread in self.threads.drain(..) {
+        for thread in self.handles.drain(..) {
             // A panic of a replication is its result; one of the thread itself has been told.
             drop(thread.join());
         }

@@ -45,13 +45,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         program: program::THIS,
     };
     let ready = |address: &Address| {
-        writeln!(out, "{address}")?;
-        if arguments.listen.is_unspecified() {
-            writeln!(
-                out,
-                "On other machines, put an IP address of this one in place of that of the loopback interface."
-            )?;
-        }
+        let more = if arguments.listen.is_unspecified() {
+            "On other machines, put an IP address of this one in place of that of the loopback interface.\n"
+        } else {
+            ""
+        };
+        // At once: who reads the address may read no more.
+        out.write_all(format!("{address}\n{more}").as_bytes())?;
         out.flush()?;
         if arguments.open {
             open(address);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Child;
+use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,6 +16,8 @@ use crate::{command, outcome, wormcast};
 /// A server for a folder, which ends with the test.
 struct Server {
     child: Option<Child>,
+    /// What it prints behind its address.
+    out: BufReader<ChildStdout>,
     address: String,
     token: String,
     /// What its address opens.
@@ -49,12 +51,13 @@ impl Server {
         let mut child =
             command(&[&["serve"], arguments].concat()).current_dir(folder.path()).spawn().expect("it starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("a line");
         let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line}"));
         let (address, query) = rest.split_once('/').expect("an address of a page");
         let (opens, token) = query.split_once("token=").expect("a token");
         let (address, token) = (address.to_owned(), token.to_owned());
-        Self { child: Some(child), address, opens: opens.trim_end_matches(['?', '&']).to_owned(), token }
+        Self { child: Some(child), out, address, opens: opens.trim_end_matches(['?', '&']).to_owned(), token }
     }
 
     /// Sends bytes, and returns what comes back until the server closes the connection.
@@ -233,6 +236,9 @@ fn what_cannot_be_served_is_said() {
     let missing = folder.run(&["serve", "smal.toml"]).bad_input();
     assert!(missing.contains("smal.toml") && missing.ends_with("did you mean `small.toml`?\n"), "{missing}");
     assert!(folder.run(&["serve", "notes.txt"]).bad_input().contains("expected a folder, an experiment"));
+    folder.write("junk.replay", b"nothing");
+    let junk = folder.run(&["serve", "junk.replay"]).bad_input();
+    assert!(junk.contains("it is not a recorded run: expected a file that `simulate --replay` has written"), "{junk}");
     assert!(folder.run(&["serve", "--listen", "somewhere"]).bad_input().contains("--listen"));
     assert_eq!(folder.run(&["serve", "--listen", "192.0.2.1"]).code, 1, "an address of another machine");
 }
@@ -944,7 +950,11 @@ fn who_asks_needs_the_token() {
     let folder = Folder::with(&[]);
     // On this machine as well, which others may use, too.
     assert_eq!(Server::of(&folder).stranger("/api/info").status, 403);
-    let server = Server::with(&folder, &["--listen", "0.0.0.0"]);
+    let mut server = Server::with(&folder, &["--listen", "0.0.0.0"]);
+    assert!(server.address.starts_with("127.0.0.1:"), "{}", server.address);
+    let mut more = String::new();
+    server.out.read_line(&mut more).expect("a line");
+    assert!(more.starts_with("On other machines, put an IP address of this one"), "{more}");
     let token = server.token.clone();
     assert_eq!(token.len(), 64);
     for path in ["/", "/page.js", "/api/info", "/?token=", &format!("/api/info?token={}", &token[1..])] {
