@@ -21,7 +21,7 @@ pub(crate) struct Threads {
     batches: Option<Sender<Batch>>,
     finished: Receiver<BatchResult<JobError>>,
     stop: Arc<Stop>,
-    /// Whether nobody wants results any more, as when the sweep has failed.
+    /// Whether nobody wants results any more: the sweep was stopped, or has failed.
     over: Arc<AtomicBool>,
 }
 
@@ -32,8 +32,8 @@ impl Threads {
         let (receiver, over) = (Arc::new(Mutex::new(receiver)), Arc::new(AtomicBool::new(false)));
         let threads = (0..count.get()).map(|_| {
             let (runner, receiver, results) = (Arc::clone(runner), Arc::clone(&receiver), results.clone());
-            let (stop, over) = (Arc::clone(stop), Arc::clone(&over));
-            std::thread::spawn(move || compute(&runner, &receiver, &results, Until { stop: &stop, over: &over }))
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || compute(&runner, &receiver, &results, &over))
         });
         Self { handles: threads.collect(), batches: Some(batches), finished, stop: Arc::clone(stop), over }
     }
@@ -44,28 +44,25 @@ fn compute(
     runner: &Runner<'_>,
     batches: &Mutex<Receiver<Batch>>,
     results: &Sender<BatchResult<JobError>>,
-    mut until: Until<'_>,
+    over: &AtomicBool,
 ) {
     loop {
         let batch = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(batch) = batch else { break };
-        let result = runner.compute_observed(batch, &mut until);
+        let result = runner.compute_observed(batch, &mut Until(over));
         // A run that was stopped is none.
-        if until.done() || results.send(result).is_err() {
+        if over.load(Ordering::Relaxed) || results.send(result).is_err() {
             break;
         }
     }
 }
 
 /// Ends a run when all is to stop.
-struct Until<'a> {
-    stop: &'a Stop,
-    over: &'a AtomicBool,
-}
+struct Until<'a>(&'a AtomicBool);
 
 impl Observer for Until<'_> {
     fn done(&self) -> bool {
-        self.stop.is_stopped() || self.over.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -101,7 +98,7 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// Waits for them.
+    /// Ends what they compute, and waits for them.
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         self.batches = None;

@@ -20,7 +20,9 @@ use crate::serve::{Address, Settings, serve};
 /// Serves a page of this machine's own, from this folder alone, until Ctrl-C ends it. Its address is the first line of the output, with a token, without
 /// which nothing is answered. The page needs no network.
 #[derive(Args)]
-#[command(after_help = "Example:\n  wormcast serve experiments --port 8420")]
+#[command(
+    after_help = "Ctrl-C and SIGTERM are how it ends: the exit code is then 0.\n\nExample:\n  wormcast serve experiments --port 8420"
+)]
 pub(crate) struct Arguments {
     /// The folder with experiments, result stores, recorded runs and networks; or one of those files, which the page then opens. Nothing outside of
     /// the folder is read.

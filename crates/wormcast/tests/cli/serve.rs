@@ -219,6 +219,8 @@ fn it_says_where_it_is_and_ends_when_told() {
     .unwrap();
     let ended = server.end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let help = wormcast(&["serve", "--help"]).success();
+    assert!(help.contains("Ctrl-C and SIGTERM are how it ends: the exit code is then 0."), "{help}");
     let server = Server::with(&folder, &["small.toml"]);
     let open = &server.data("/api/info")["open"];
     assert_eq!((&open["path"], &open["kind"]), (&json!("small.toml"), &json!("experiment")));
