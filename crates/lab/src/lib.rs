@@ -70,8 +70,8 @@ pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use runs::replication::Replication;
 pub use runs::run::{
-    Findings, RunError, Substitution, Variation, origins, run_point, run_sweep, run_sweep_until, run_sweep_with,
-    stored_sweep, stored_variations,
+    Findings, RunError, Substitution, Variation, origins, run_point, run_sweep, run_sweep_with, stored_sweep,
+    stored_variations,
 };
 pub use runs::runner::Runner;
 pub use runs::safety::{SweepSafety, UnsafePoint, is_analysed, sweep_safety};

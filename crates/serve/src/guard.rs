@@ -1,4 +1,4 @@
-//! Which requests are answered at all: those for this server, from its own page, with the token.
+//! Which requests are answered at all: those for this server, from its own page, with its token.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const LONGEST: usize = 1 << 14;
 pub(crate) struct Guard {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
-    /// What who asks has to know.
+    /// The token: others may use this machine, too.
     pub(crate) token: String,
 }
 
@@ -45,7 +45,12 @@ pub(crate) async fn guarded(State(guard): State<Arc<Guard>>, request: Request, n
         Err(Refusal::Forbidden(why)) if page::is_for_people(&headers) => page::forbidden(&why),
         Err(refusal) => refusal.into_response(),
     };
+    let forbidden = response.status() == StatusCode::FORBIDDEN;
     let headers = response.headers_mut();
+    // Who may not ask keeps no connection.
+    if forbidden {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -69,7 +74,7 @@ impl Guard {
 
     /// Sends the browser to the address without the token.
     fn enter(&self, page: &str) -> Response {
-        // Lax: an address of a view may be followed from elsewhere, as it changes nothing.
+        // Lax: a link in a message leads here, too. It is sent along with nothing else that other sites make the browser ask for.
         let cookie = format!("{}={}; HttpOnly; SameSite=Lax; Path=/", self.cookie(), self.token);
         let headers = [(header::LOCATION, page), (header::SET_COOKIE, &cookie)];
         (StatusCode::SEE_OTHER, headers).into_response()
@@ -136,7 +141,9 @@ impl Guard {
             let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
             return Ok(Access::Enters(path + &query));
         }
-        Err(Refusal::Forbidden("expected the address that `wormcast serve` has printed, with its token".to_owned()))
+        let expected =
+            "expected the address that `wormcast serve` has printed: it has a token, another one after each start";
+        Err(Refusal::Forbidden(expected.to_owned()))
     }
 
     /// Whether this is what a browser calls this server.

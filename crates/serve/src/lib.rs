@@ -7,8 +7,8 @@
 //!
 //! - Nothing outside of the folder is read: neither by `..`, nor by absolute paths, nor through symbolic links, nor because a file in it
 //!   names one outside.
-//! - `GET` changes nothing. Requests for another host, or from pages of another origin, are refused; so are those without the token, where
-//!   there is one.
+//! - `GET` changes nothing. Requests for another host, or from pages of another origin, are refused; so are those without the token, which is
+//!   in the address that the server gives: others who use the machine do not get in.
 //! - Requests are bounded in size, number and time, and what the server keeps is bounded too: a page that stays open does not make it grow.
 //! - The page comes with the program. Neither it nor the server uses the network.
 
@@ -19,6 +19,7 @@ mod folder;
 mod guard;
 mod page;
 mod server;
+mod threads;
 mod work;
 
 pub use folder::Kind;

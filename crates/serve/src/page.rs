@@ -52,9 +52,10 @@ fn html(status: StatusCode, page: String) -> Response {
 
 /// What a person reads who may not ask.
 pub(crate) fn forbidden(why: &str) -> Response {
+    let why = why.get(..1).unwrap_or_default().to_uppercase() + why.get(1..).unwrap_or_default();
     html(
         StatusCode::FORBIDDEN,
-        whole("Not for this address", &format!("<h1>This page is closed</h1><p>{}.</p>", escaped(why))),
+        whole("Not for this address", &format!("<h1>This page is closed</h1><p>{}.</p>", escaped(&why))),
     )
 }
 

@@ -24,8 +24,10 @@ use crate::page;
 
 /// The longest body of a request, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 16;
-/// How long sweeps and recordings, and then requests, may take to end after that was asked for.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long requests may go on after the end was asked for.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long recordings and sweeps may take then to close their files.
+const LAST_GRACE: Duration = Duration::from_secs(3);
 
 /// What is served, and where.
 #[derive(Clone, Debug)]
@@ -101,11 +103,10 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     let (folder, opened) = enter(&settings.path)?;
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_io().enable_time().build()?;
-    let result = threads.block_on(async {
+    let served: Result<api::Shared, ServeError> = threads.block_on(async {
         let wanted = SocketAddr::new(settings.listen, settings.port);
         let listener = TcpListener::bind(wanted).await.map_err(|error| not_listening(wanted, &error))?;
         let address = listener.local_addr()?;
-        // On the loopback interface as well: others may use this machine.
         let token = token()?;
         let shown = SocketAddr::new(
             if address.ip().is_unspecified() { loopback_like(address.ip()) } else { address.ip() },
@@ -129,15 +130,19 @@ pub fn serve(
         ready(&Address(format!("http://{shown}/{view}?{query}")))?;
         let serving = axum::serve(Bounded::new(listener), router);
         tokio::select! {
-            served = serving => served.map_err(ServeError::from),
-            () = end => {
-                state.end(GRACE).await;
-                Ok(())
-            }
+            served = serving => served?,
+            () = end => {}
         }
+        Ok(state)
     });
-    threads.shutdown_timeout(GRACE / 6);
-    result
+    // Nothing new begins once the threads of requests are gone.
+    let served = served.inspect(|state| state.end());
+    threads.shutdown_timeout(GRACE);
+    let state = served?;
+    state.end();
+    // A sweep ends with the replications that it runs; its store is whole without that, too.
+    state.background.wait(LAST_GRACE);
+    Ok(())
 }
 
 /// A text as a value in an address.
@@ -169,6 +174,15 @@ fn enter(path: &Path) -> Result<(Folder, Option<String>), ServeError> {
         return Err(wrong("its name is not UTF-8".to_owned()));
     };
     if !there.is_file() || Kind::of(&real).is_none() {
+        let ending = real.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        // By its ending it would be.
+        if there.is_file() && ending.eq_ignore_ascii_case("replay") {
+            let problem = "it is not a recorded run: expected a file that `simulate --replay` has written";
+            return Err(wrong(problem.to_owned()));
+        }
+        if there.is_file() && ["db", "sqlite"].iter().any(|store| ending.eq_ignore_ascii_case(store)) {
+            return Err(wrong("it is not a result store: expected a file that `sweep` has written".to_owned()));
+        }
         let problem = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.mcfdbs`, `.tables`)";
         return Err(wrong(problem.to_owned()));
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
@@ -78,7 +78,7 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -150,32 +150,54 @@ fn bounded<T>(stop: &Arc<Stop>, patience: Duration, work: impl FnOnce() -> Resul
     })
 }
 
-/// Work on threads of its own, which outlives the request that began it.
+/// Work that goes on after its request was answered.
 #[derive(Debug, Default)]
-pub(crate) struct Background(Arc<AtomicUsize>);
+pub(crate) struct Background(Arc<Going>);
+
+/// How much of it goes on.
+#[derive(Debug, Default)]
+struct Going {
+    count: Mutex<usize>,
+    ended: Condvar,
+}
+
+impl Going {
+    fn count(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts one thread until it ends, however it does.
+struct Thread(Arc<Going>);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        *self.0.count() -= 1;
+        self.0.ended.notify_all();
+    }
+}
 
 impl Background {
-    /// Does work, and then tells how it ended, even if that was in a panic.
-    pub(crate) fn run<T>(
+    /// Does work on a thread of its own, and then tells how it ended, even if that was in a panic.
+    pub(crate) fn start<T>(
         &self,
         stop: Arc<Stop>,
         work: impl FnOnce() -> Result<T, String> + Send + 'static,
         end: impl FnOnce(Result<T, String>) + Send + 'static,
     ) {
-        let counted = Counted::one_of(&self.0, usize::MAX);
+        *self.0.count() += 1;
+        let thread = Thread(Arc::clone(&self.0));
         std::thread::spawn(move || {
+            let _counted = thread;
             let done = catch_unwind(AssertUnwindSafe(|| with_memory(&stop, work)));
             end(done.unwrap_or_else(|_| Err(PANICKED.to_owned())));
-            drop(counted);
         });
     }
 
-    /// Waits until all of it has ended, which it was told to, but not for longer than so.
-    pub(crate) async fn ended(&self, grace: Duration) {
-        let end = Instant::now() + grace;
-        while self.0.load(Ordering::Acquire) > 0 && Instant::now() < end {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+    /// Waits until all of it has ended and its files are closed, but no longer than so long. Whether it has.
+    pub(crate) fn wait(&self, patience: Duration) -> bool {
+        let waited = self.0.ended.wait_timeout_while(self.0.count(), patience, |count| *count > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
     }
 }
 
@@ -246,15 +268,32 @@ mod tests {
 
     #[test]
     fn work_in_the_background_ends_even_in_a_panic() {
-        let (told, hears) = mpsc::channel();
+        let (background, (told, hears)) = (Background::default(), mpsc::channel());
         let tell = move |result: Result<(), String>| told.send(result).expect("it is waited for");
-        let background = Background::default();
-        background.run(Arc::new(Stop::default()), || panic!("this panic is part of a test"), tell.clone());
+        background.start(Arc::new(Stop::default()), || panic!("this panic is part of a test"), tell.clone());
         assert_eq!(hears.recv(), Ok(Err(PANICKED.to_owned())));
-        background.run(Arc::new(Stop::default()), || Ok(()), tell);
+        background.start(Arc::new(Stop::default()), || Ok(()), tell);
         assert_eq!(hears.recv(), Ok(Ok(())));
-        runtime().block_on(background.ended(Duration::from_secs(60)));
-        assert_eq!(background.0.load(Ordering::Acquire), 0, "both have ended");
+    }
+
+    #[test]
+    fn work_in_the_background_is_waited_for() {
+        let (background, stop) = (Background::default(), Arc::new(Stop::default()));
+        let (own, ended) = (Arc::clone(&stop), Arc::new(AtomicBool::new(false)));
+        let until_told = move || {
+            while !own.is_stopped() {
+                std::thread::yield_now();
+            }
+            Ok(())
+        };
+        let tell = Arc::clone(&ended);
+        background.start(Arc::clone(&stop), until_told, move |_| tell.store(true, Ordering::Release));
+        assert!(!background.wait(Duration::ZERO), "it goes on");
+        stop.stop("enough");
+        assert!(background.wait(Duration::from_secs(60)) && ended.load(Ordering::Acquire));
+        // What panics while it tells has ended, too.
+        background.start(stop, || Ok(()), |_| panic!("this panic is part of a test"));
+        assert!(background.wait(Duration::from_secs(60)));
     }
 
     #[test]

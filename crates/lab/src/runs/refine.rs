@@ -67,7 +67,7 @@ impl fmt::Display for Onset {
             write!(f, "{of}: ")?;
         }
         match settled {
-            Some(settled) if settled == from => write!(f, "not saturated up to {from}, ")?,
+            Some(settled) if settled >= from => write!(f, "not saturated up to {from}, ")?,
             Some(settled) => write!(f, "not saturated up to {settled}, unsettled up to {from}, ")?,
             None => write!(f, "unsettled up to {from}, ")?,
         }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use thiserror::Error;
-use wormcast_simulation::Observer;
 
 use crate::comparison::{SeriesComparison, rank_series};
 use crate::experiment::Experiment;
@@ -138,42 +137,6 @@ pub fn run_sweep(
     }
     let runs = run_points(experiment, &points, jobs, store, observer)?;
     Ok(findings(experiment, &points, runs))
-}
-
-/// As [`run_sweep`], until `stopped` says so, also in the middle of a simulation: then what the store has is what was found. A sweep that is run again goes
-/// on from there.
-///
-/// # Errors
-/// As [`run_sweep`].
-pub fn run_sweep_until(
-    experiment: &Experiment,
-    jobs: NonZeroUsize,
-    store: &mut Store,
-    stopped: &(dyn Fn() -> bool + Sync),
-    observer: &mut dyn SweepObserver,
-) -> Result<Findings, RunError> {
-    /// Ends a simulation.
-    struct Until<'s>(&'s (dyn Fn() -> bool + Sync));
-
-    impl Observer for Until<'_> {
-        fn done(&self) -> bool {
-            (self.0)()
-        }
-    }
-
-    let points = experiment.points()?;
-    let runner = Runner::prepared(experiment, &points)?;
-    let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
-    let run = |point: &Point, replication| {
-        let result = runner.run_observed(places[&point.index], point, replication, &mut Until(stopped));
-        // It may have ended early, and is no result of a whole run.
-        if stopped() { Err(JobError::Stopped) } else { result }
-    };
-    match sweep(&mut Budget::default(), &points, experiment.stop(), jobs, store, observer, run) {
-        Ok(runs) => Ok(findings(experiment, &points, runs)),
-        Err(SweepError::Run { reason: JobError::Stopped, .. }) => stored_sweep(experiment, store),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Forgets what a store has of points, with windows of any length.

@@ -168,9 +168,6 @@ pub enum JobError {
     /// It was computed in another process, which says why.
     #[error("{0}")]
     Elsewhere(String),
-    /// It was told to stop before it had one.
-    #[error("stopped before there was a result")]
-    Stopped,
 }
 
 /// Makes jobs, and keeps the networks and algorithms that they share.

@@ -2,7 +2,10 @@
 
 use axum::extract::State as Extracted;
 use serde::Serialize;
-use wormcast_lab::{Cell, Experiment, Findings, PlotData, Quantity, Store, Table, csv, plot_data, stored_sweep, table};
+use wormcast_lab::{
+    Cell, Experiment, Figure, Findings, PlotData, PlotError, Quantity, SettingElsewhere, Store, StoreError,
+    StoreProblem, Table, csv, other_settings, plot_data, stored_sweep, table,
+};
 use wormcast_network::text::expected_name;
 use wormcast_simulation::{Parts, Quantiles};
 
@@ -12,16 +15,23 @@ use crate::answer::{Json, Refusal};
 
 #[derive(Serialize)]
 struct Curves {
-    /// If there is no plot, which has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
-    /// What the plot draws; nothing, if the experiment has no numbers to plot against.
+    /// What the plot draws, if it draws something.
     #[serde(flatten)]
     plot: Option<PlotData>,
+    #[serde(flatten)]
+    unplotted: Option<Unplotted>,
     /// What the experiment plots.
     quantities: Vec<&'static str>,
     table: Rows,
     csv: String,
+}
+
+/// What there is in place of a plot: the table has what there is.
+#[derive(Serialize)]
+struct Unplotted {
+    title: String,
+    /// Why there is none.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -51,41 +61,75 @@ fn value(cell: &Cell) -> serde_json::Value {
     }
 }
 
+/// Why a store cannot be read, without the advice for the command line.
+pub(super) fn not_readable(error: &StoreError) -> Refusal {
+    match &error.problem {
+        StoreProblem::Foreign(reason) => {
+            let file = error.path.display();
+            Refusal::BadInput(format!("`{file}` is not a result store: {reason}; choose another file"))
+        }
+        _ => Refusal::bad_input(error),
+    }
+}
+
 /// An experiment, and what a store of the folder has of it.
 pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Findings), Refusal> {
-    let experiment = read(&state.folder, given.need("experiment")?, &serde_json::Map::new(), &[])?;
-    let path = state.folder.file(given.need("store")?)?;
-    let store = Store::read(&path).map_err(Refusal::bad_input)?;
+    let (file, name) = (given.need("experiment")?, given.need("store")?);
+    let experiment = read(&state.folder, file, &serde_json::Map::new(), &[])?;
+    let store = Store::read(&state.folder.file(name)?).map_err(|error| not_readable(&error))?;
     let findings = stored_sweep(&experiment, &store).map_err(Refusal::bad_input)?;
+    if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
+        let others = other_settings(&experiment, &store).map_err(Refusal::bad_input)?;
+        let differ = others.map_or_else(String::new, |others| differ(&others));
+        return Err(Refusal::Failed(format!(
+            "`{name}` has no results of `{file}`: sweep it, or choose another store{differ}"
+        )));
+    }
     Ok((experiment, findings))
+}
+
+/// Says in what the points of a store differ from those that were looked for.
+fn differ(others: &[SettingElsewhere]) -> String {
+    const NAMED: usize = 3;
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
+    let named = others
+        .iter()
+        .take(NAMED)
+        .map(|other| format!("`{}` is {} there and {} here", other.setting, value(&other.there), value(&other.here)));
+    let more = others.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} more settings differ") } else { String::new() };
+    let named = named.collect::<Vec<_>>().join(", ");
+    format!(
+        ". The points that it has are others: {named}{more}. Results of `--quick`, `--set` and `--variation` are shown by the command alone"
+    )
 }
 
 pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
     given.only(&["experiment", "store", "y"], &[])?;
     answer(&state, move |state| {
         let (experiment, findings) = found(state, &given)?;
-        if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
-            let [file, store] = ["experiment", "store"].map(|name| given.get(name).unwrap_or_default());
-            return Err(Refusal::Failed(format!(
-                "`{store}` has no results of `{file}`: `sweep` computes them, or choose another store"
-            )));
-        }
-        let quantity = given.get("y").map(|name| {
-            Quantity::named(name).ok_or_else(|| {
+        let quantities = experiment.quantities();
+        let y = match given.get("y") {
+            Some(name) => Some(Quantity::named(name).ok_or_else(|| {
                 let expected = expected_name(name, Quantity::names().collect::<Vec<_>>());
                 Refusal::BadInput(format!("there is no quantity `{name}`{expected}"))
-            })
-        });
-        let quantity = quantity.transpose()?;
-        let plot = experiment.figure().map(|mut figure| {
-            figure.y = quantity.unwrap_or(figure.y);
-            plot_data(&figure, &findings.summaries).map_err(Refusal::failed)
-        });
-        let plot = plot.transpose()?;
+            })?),
+            None => None,
+        };
+        let figure = experiment.figure().map(|figure| Figure { y: y.unwrap_or(figure.y), ..figure });
+        let drawn = figure.map(|figure| plot_data(&figure, &findings.summaries));
+        let (plot, why) = match drawn {
+            Some(Ok(plot)) => (Some(plot), None),
+            Some(Err(nothing @ (PlotError::Empty { .. } | PlotError::NotPositive { .. }))) => {
+                (None, Some(nothing.to_string()))
+            }
+            Some(Err(error)) => return Err(Refusal::failed(error)),
+            None => (None, Some("this experiment has no numbers to plot against".to_owned())),
+        };
         Ok(Curves {
-            title: plot.is_none().then(|| experiment.title().to_owned()),
+            unplotted: why.map(|why| Unplotted { title: experiment.title().to_owned(), notes: vec![why] }),
             plot,
-            quantities: experiment.quantities().into_iter().map(Quantity::name).collect(),
+            quantities: quantities.into_iter().map(Quantity::name).collect(),
             table: Rows::of(&table(&findings.summaries)),
             csv: csv(&findings.summaries),
         })

@@ -1,7 +1,6 @@
 //! The requests of the page: a module each.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -57,11 +56,10 @@ impl State {
         })
     }
 
-    /// Ends what goes on, and waits for it for a while: files that are not finished are removed.
-    pub(crate) async fn end(&self, grace: Duration) {
+    /// Tells what goes on to end.
+    pub(crate) fn end(&self) {
         self.sweeps.end();
         self.recordings.end();
-        self.background.ended(grace).await;
     }
 }
 
@@ -181,5 +179,22 @@ impl Given {
             text.parse().map_err(|_| Refusal::BadInput(format!("`{name}` is `{text}`; expected a number")))
         };
         self.get(name).map(number).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::requests;
+
+    #[test]
+    fn the_reference_has_every_request() {
+        let reference = include_str!("../../API.md");
+        for (path, _) in requests() {
+            let named = ["GET", "POST"].iter().any(|method| {
+                let text = format!("`{method} /api{path}");
+                reference.match_indices(&text).any(|(at, _)| reference[at + text.len()..].starts_with(['?', '`']))
+            });
+            assert!(named, "/api{path}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Recorded runs: their headers, their chunks, and how they are made.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
@@ -11,7 +12,7 @@ use axum::extract::State as Extracted;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use wormcast_lab::{OutputFile, Override, PointSpec, Store, stored_sweep};
+use wormcast_lab::{Experiment, OutputFile, Override, Point, PointSpec, Store, replication_seed, stored};
 use wormcast_network::ChannelSpace;
 use wormcast_network::watch::step;
 use wormcast_simulation::{
@@ -19,6 +20,7 @@ use wormcast_simulation::{
     simulate_observed,
 };
 
+use super::curves::not_readable;
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{JSON, Json, Refusal};
@@ -171,46 +173,63 @@ struct Request {
     experiment: String,
     #[serde(default)]
     set: serde_json::Map<String, serde_json::Value>,
+    /// What has the point's replications.
+    store: Option<String>,
+    /// Which of them; by default the first that deadlocked, or the first.
+    replication: Option<u32>,
+    /// For a run that is none of them.
     seed: Option<u64>,
     messages: Option<u64>,
-    /// A store that has replications of the point: one of these is recorded again, one that deadlocked if there is one.
-    store: Option<String>,
 }
 
-/// Which replication is recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-struct Recalled {
-    /// Its number among those that count, from 0.
-    replication: usize,
-    /// How many count.
-    replications: usize,
-    /// The seed of its run.
+/// Which run of a point it is.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Its number among the replications of the point; `None` if it is none of these.
+    replication: Option<u32>,
     seed: u64,
-    deadlocked: bool,
-    /// The messages of its window, if that had to be longer.
-    #[serde(skip)]
     messages: Option<u64>,
+    /// Whether the store says that it deadlocks; `None` if it has nothing of it.
+    deadlocked: Option<bool>,
 }
 
-/// What a store has of a point; the first replication, or the first that deadlocked.
-fn recalled(state: &State, request: &Request, store: &str, point: &str) -> Result<Recalled, Refusal> {
-    let experiment = read(&state.folder, &request.experiment, &serde_json::Map::new(), &[])?;
-    let store_file = state.folder.file(store)?;
-    let findings = stored_sweep(&experiment, &Store::read(&store_file).map_err(Refusal::bad_input)?);
-    let findings = findings.map_err(Refusal::bad_input)?;
-    let place = findings.summaries.iter().position(|summary| summary.config_hash == point);
-    let found = place.map(|place| &findings.runs[place]).and_then(|runs| {
-        let dead = runs.runs.iter().position(|run| run.deadlock().is_some());
-        let replication = dead.unwrap_or(0);
-        Some(Recalled {
-            replication,
-            replications: runs.runs.len(),
-            seed: runs.runs.get(replication)?.seed(),
-            deadlocked: dead.is_some(),
-            messages: runs.lengthened.map(|window| window.messages),
+impl Run {
+    /// The one that is asked for. Where the store has none, replications have the seeds that a sweep would give them.
+    fn of(state: &State, request: &Request, experiment: &Experiment, point: &Point) -> Result<Self, Refusal> {
+        let spec = &point.spec;
+        if request.seed.is_some() || request.messages.is_some() {
+            if request.replication.is_some() {
+                return Err(Refusal::bad_input(
+                    "a `replication` has its own seed and number of messages: leave `seed` and `messages` out",
+                ));
+            }
+            return Ok(Self { replication: None, seed: spec.seed, messages: spec.run.messages, deadlocked: None });
+        }
+        let there = match &request.store {
+            Some(store) => {
+                let store = Store::read(&state.folder.file(store)?).map_err(|error| not_readable(&error))?;
+                stored(std::slice::from_ref(point), experiment.stop(), &store).map_err(Refusal::bad_input)?.pop()
+            }
+            None => None,
+        };
+        let runs = there.as_ref().map_or(&[][..], |there| &there.runs);
+        let deadlocked = || runs.iter().zip(0..).find(|(run, _)| run.deadlock().is_some()).map(|(_, number)| number);
+        let number = request.replication.or_else(deadlocked).unwrap_or(0);
+        let run = runs.get(number as usize);
+        if let (None, false) = (run, runs.is_empty()) {
+            let count = runs.len();
+            return Err(Refusal::Missing(format!(
+                "there is no replication {number} of this point; the store has {count}, counted from 0"
+            )));
+        }
+        let lengthened = there.as_ref().and_then(|there| there.lengthened);
+        Ok(Self {
+            replication: Some(number),
+            seed: run.map_or_else(|| replication_seed(spec.seed, number), wormcast_lab::Replication::seed),
+            messages: lengthened.map_or(spec.run.messages, |lengthened| Some(lengthened.messages)),
+            deadlocked: run.map(|run| run.deadlock().is_some()),
         })
-    });
-    found.ok_or_else(|| Refusal::Missing(format!("`{store}` has no runs of this point of `{}`", request.experiment)))
+    }
 }
 
 /// A run that is being recorded, or was.
@@ -276,9 +295,10 @@ impl Recordings {
 struct Recorded {
     file: String,
     state: &'static str,
-    /// If it is one that a store has.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    run: Option<Recalled>,
+    replication: Option<u32>,
+    /// As text: numbers of scripts have 53 bits.
+    seed: String,
+    deadlocked: Option<bool>,
 }
 
 /// Records a run in the background, unless it has been.
@@ -300,38 +320,41 @@ fn begin(state: &Shared, request: &Request) -> Result<Recorded, Refusal> {
     }
     let experiment = read(&state.folder, &request.experiment, &request.set, &overrides)?;
     let point = experiment.point().map_err(Refusal::bad_input)?;
-    let job = experiment.job(&point).map_err(Refusal::bad_input)?;
+    let which = Run::of(state, request, &experiment, &point)?;
+    let job = experiment.job_of(&point, which.seed).map_err(Refusal::bad_input)?;
     let wormcast_lab::Job::Simulate(scenario) = job else {
         return Err(Refusal::BadInput("nothing is simulated at this point, so there is nothing to record".to_owned()));
     };
     std::fs::create_dir_all(FOLDER).map_err(|error| Refusal::Failed(format!("cannot make `{FOLDER}`: {error}")))?;
     let name = wormcast_lab::file_part(&[experiment.name().as_str(), &point.spec.algorithm]);
-    let hash = point.spec.config_hash();
-    let again = request.store.as_deref().map(|store| recalled(state, request, store, &hash)).transpose()?;
-    let of_run = again.map_or_else(String::new, |run| format!("-{:x}", run.seed));
-    let file = format!("{FOLDER}/{}-{}{of_run}.replay", name.trim_start_matches('-'), &hash[..12]);
-    let seed = again.map_or(point.spec.seed, |run| run.seed);
-    let scenario = match again.and_then(|run| run.messages) {
-        None => scenario,
-        longer => Box::new(scenario.with_messages(longer)),
+    let (name, hash) = (name.trim_start_matches('-'), point.spec.config_hash());
+    let file = format!("{FOLDER}/{name}-{}-seed-{}.replay", &hash[..12], which.seed);
+    let recorded = |state| Recorded {
+        file: file.clone(),
+        state,
+        replication: which.replication,
+        seed: which.seed.to_string(),
+        deadlocked: which.deadlocked,
     };
     let path = state.folder.new_file(&file)?;
     if path.exists() && state.replays.open(state, &file).is_ok() {
-        return Ok(Recorded { file, state: "done", run: again });
+        return Ok(recorded("done"));
     }
     let stop = Arc::new(Stop::default());
     if state.recordings.begin(&file, &stop)? {
         let (to_tell, told) = (Arc::clone(state), file.clone());
-        let (shared, file, spec, own) = (Arc::clone(state), file.clone(), point.spec, Arc::clone(&stop));
-        let record = move || run(&shared, &file, &scenario, (&spec, seed), &own);
-        state.background.run(stop, record, move |written| {
+        let (state, file, spec, own) = (Arc::clone(state), file.clone(), point.spec, Arc::clone(&stop));
+        let scenario = scenario.with_messages(which.messages);
+        let shared = Arc::clone(&state);
+        let record = move || run(&state, &file, &scenario, &spec, which, &own);
+        shared.background.start(stop, record, move |written| {
             to_tell.recordings.tell(&told, |recording| match written {
                 Ok(()) => recording.state = "done",
                 Err(error) => (recording.state, recording.error) = ("failed", Some(error)),
             });
         });
     }
-    Ok(Recorded { file, state: "running", run: again })
+    Ok(recorded("running"))
 }
 
 /// Runs and writes the file; says why not.
@@ -339,7 +362,8 @@ fn run(
     state: &State,
     file: &str,
     scenario: &Scenario,
-    (spec, seed): (&PointSpec, u64),
+    spec: &PointSpec,
+    which: Run,
     stop: &Arc<Stop>,
 ) -> Result<(), String> {
     let out = OutputFile::create(file.as_ref()).map_err(|error| error.to_string())?;
@@ -347,20 +371,31 @@ fn run(
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let mut observer = (
         Replay::new(network, space, out),
-        Told { state, file, stop, end: Instant::now() + PATIENCE, cycle: 0, messages: 0, events: 0 },
+        Told {
+            state,
+            file,
+            stop,
+            end: Instant::now() + PATIENCE,
+            cycle: 0,
+            messages: 0,
+            events: 0,
+            polls: Cell::new(0),
+        },
     );
     let engine: EngineChoice = spec.engine;
-    let result = simulate_observed(scenario, engine, seed, &mut observer).map_err(|error| error.to_string())?;
+    let result = simulate_observed(scenario, engine, which.seed, &mut observer).map_err(|error| error.to_string())?;
     if stop.is_stopped() {
         return Err(stop.why());
     }
     let program = format!("wormcast {}", state.program.full_version());
+    let which_one = which.replication.map_or_else(String::new, |number| format!(", replication {number}"));
+    let title = format!("{} on {}{which_one}", spec.algorithm, spec.topology);
     let run = ReplayRun {
         program: &program,
-        title: &format!("{} on {}", spec.algorithm, spec.topology),
+        title: &title,
         topology: &spec.topology,
         algorithm: &spec.algorithm,
-        settings: &replay_settings(scenario, &result.engine, seed),
+        settings: &replay_settings(scenario, &result.engine, which.seed),
         deadlock: result.deadlock.as_ref(),
         interrupted: false,
     };
@@ -377,6 +412,16 @@ struct Told<'a> {
     cycle: Cycle,
     messages: u64,
     events: u64,
+    polls: Cell<u64>,
+}
+
+impl Told<'_> {
+    /// Ends a run that takes too long.
+    fn look_at_the_clock(&self) {
+        if Instant::now() >= self.end {
+            self.stop.stop(format!("it took more than {} seconds: ask for fewer messages", PATIENCE.as_secs()));
+        }
+    }
 }
 
 impl Observer for Told<'_> {
@@ -388,13 +433,17 @@ impl Observer for Told<'_> {
             self.state
                 .recordings
                 .tell(self.file, |recording| (recording.cycle, recording.messages) = (cycle, messages));
-            if Instant::now() >= self.end {
-                self.stop.stop(format!("it took more than {} seconds: ask for fewer messages", PATIENCE.as_secs()));
-            }
+            self.look_at_the_clock();
         }
     }
 
     fn done(&self) -> bool {
+        // Cycles pass without messages, too, as at the end.
+        let polls = self.polls.get() + 1;
+        self.polls.set(polls);
+        if polls.is_multiple_of(4096) {
+            self.look_at_the_clock();
+        }
         self.stop.is_stopped()
     }
 }

@@ -11,14 +11,15 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
-    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Status, Store, SweepObserver, Verdict, origins,
-    run_sweep_until, stored_sweep,
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Runner, Status, Store, SweepObserver, Verdict, origins,
+    run_sweep_with, stored_sweep,
 };
 
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
+use crate::threads::Threads;
 use crate::work::Stop;
 
 /// The most sweeps at once, and of how many that have ended is told.
@@ -53,8 +54,22 @@ pub(crate) struct Sweep {
 #[derive(Clone, Debug, Serialize)]
 struct Claim {
     id: String,
+    /// Its sentence; if there are several, each with its verdict.
     text: String,
     verdict: Verdict,
+    parts: Vec<Sentence>,
+}
+
+/// A sentence of a claim.
+#[derive(Clone, Debug, Serialize)]
+struct Sentence {
+    text: String,
+    verdict: Verdict,
+    because: String,
+    /// Whether it has to hold for the claim to be judged at all.
+    control: bool,
+    /// Whether it is what would be right in the place of an error in print.
+    correction: bool,
 }
 
 /// Where results come from.
@@ -102,8 +117,19 @@ impl Sweep {
             [one] => one.text.trim_end_matches('.').to_owned(),
             several => several.iter().map(part).collect::<Vec<_>>().join("; "),
         };
-        let claim =
-            |verdict: &ClaimVerdict| Claim { id: verdict.claim.clone(), text: text(verdict), verdict: verdict.verdict };
+        let sentence = |part: &Part| Sentence {
+            text: part.text.clone(),
+            verdict: part.verdict,
+            because: part.because.clone(),
+            control: part.control,
+            correction: part.correction,
+        };
+        let claim = |verdict: &ClaimVerdict| Claim {
+            id: verdict.claim.clone(),
+            text: text(verdict),
+            verdict: verdict.verdict,
+            parts: verdict.evidence.iter().map(sentence).collect(),
+        };
         self.claims = findings.verdicts.iter().map(claim).collect();
         let made = |origin: Origin| Made {
             version: origin.version,
@@ -122,8 +148,8 @@ impl Sweep {
 /// A sweep of this process.
 struct Running {
     stop: Arc<Stop>,
-    started: Instant,
     sweep: Sweep,
+    started: Instant,
 }
 
 /// What a pair of files, and the log of the store, were when they were looked at: path, size and time of each.
@@ -198,7 +224,7 @@ impl Sweeps {
         experiment.title().clone_into(&mut sweep.title);
         sweep.points = points;
         let stop = Arc::new(Stop::default());
-        all.push(Running { stop: Arc::clone(&stop), started: Instant::now(), sweep: sweep.clone() });
+        all.push(Running { stop: Arc::clone(&stop), sweep: sweep.clone(), started: Instant::now() });
         Ok((sweep, stop))
     }
 
@@ -352,14 +378,22 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
     let work = move || {
         let mut store = Store::open(&path).map_err(|error| error.to_string())?.made_by(shared.program);
         let mut told = Told { state: &shared, id: &id, stop: &own, started };
-        let stopped = || own.is_stopped();
-        let findings = run_sweep_until(&experiment, jobs, &mut store, &stopped, &mut told);
+        let runner = Runner::keeping_prepared(experiment).map(Arc::new).map_err(|error| error.to_string())?;
+        let swept = {
+            let mut threads = Threads::new(jobs, &runner, &own);
+            run_sweep_with(&runner, &mut threads, &mut store, false, &mut told)
+        };
+        let findings = match swept {
+            // What is done is there.
+            Err(_) if own.is_stopped() => stored_sweep(runner.experiment(), &store),
+            swept => swept,
+        };
         let findings = findings.map_err(|error| error.to_string())?;
-        let origins = origins([&experiment], &store).unwrap_or_default();
+        let origins = origins([runner.experiment()], &store).unwrap_or_default();
         Ok((findings, origins))
     };
     let (shared, own, id) = (Arc::clone(state), Arc::clone(&stop), sweep.id.clone());
-    state.background.run(stop, work, move |result| {
+    state.background.start(stop, work, move |result| {
         shared.sweeps.added([&file, &store]);
         shared.sweeps.tell(&id, |sweep| {
             (sweep.seconds, sweep.seconds_left) = (started.elapsed().as_secs(), None);

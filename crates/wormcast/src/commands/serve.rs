@@ -20,7 +20,9 @@ use crate::serve::{Address, Settings, serve};
 /// Serves a page of this machine's own, from this folder alone, until Ctrl-C ends it. Its address is the first line of the output, with a token, without
 /// which nothing is answered. The page needs no network.
 #[derive(Args)]
-#[command(after_help = "Example:\n  wormcast serve experiments --port 8420")]
+#[command(
+    after_help = "Ctrl-C and SIGTERM are how it ends: the exit code is then 0.\n\nExample:\n  wormcast serve experiments --port 8420"
+)]
 pub(crate) struct Arguments {
     /// The folder with experiments, result stores, recorded runs and networks; or one of those files, which the page then opens. Nothing outside of
     /// the folder is read.
@@ -45,13 +47,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         program: program::THIS,
     };
     let ready = |address: &Address| {
-        writeln!(out, "{address}")?;
-        if arguments.listen.is_unspecified() {
-            writeln!(
-                out,
-                "On other machines, put an IP address of this one in place of that of the loopback interface."
-            )?;
-        }
+        let more = if arguments.listen.is_unspecified() {
+            "On other machines, put an IP address of this one in place of that of the loopback interface.\n"
+        } else {
+            ""
+        };
+        // At once: who reads the address may read no more.
+        out.write_all(format!("{address}\n{more}").as_bytes())?;
         out.flush()?;
         if arguments.open {
             open(address);

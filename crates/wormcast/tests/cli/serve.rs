@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Child;
+use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,6 +16,8 @@ use crate::{command, outcome, wormcast};
 /// A server for a folder, which ends with the test.
 struct Server {
     child: Option<Child>,
+    /// What it prints behind its address.
+    out: BufReader<ChildStdout>,
     address: String,
     token: String,
     /// What its address opens.
@@ -49,12 +51,13 @@ impl Server {
         let mut child =
             command(&[&["serve"], arguments].concat()).current_dir(folder.path()).spawn().expect("it starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("a line");
         let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line}"));
         let (address, query) = rest.split_once('/').expect("an address of a page");
         let (opens, token) = query.split_once("token=").expect("a token");
         let (address, token) = (address.to_owned(), token.to_owned());
-        Self { child: Some(child), address, opens: opens.trim_end_matches(['?', '&']).to_owned(), token }
+        Self { child: Some(child), out, address, opens: opens.trim_end_matches(['?', '&']).to_owned(), token }
     }
 
     /// Sends bytes, and returns what comes back until the server closes the connection.
@@ -216,8 +219,11 @@ fn it_says_where_it_is_and_ends_when_told() {
     .unwrap();
     let ended = server.end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let help = wormcast(&["serve", "--help"]).success();
+    assert!(help.contains("Ctrl-C and SIGTERM are how it ends: the exit code is then 0."), "{help}");
     let server = Server::with(&folder, &["small.toml"]);
-    assert_eq!(server.data("/api/info")["open"]["path"], "small.toml");
+    let open = &server.data("/api/info")["open"];
+    assert_eq!((&open["path"], &open["kind"]), (&json!("small.toml"), &json!("experiment")));
     assert_eq!(server.opens, "curves?experiment=small.toml");
 }
 
@@ -232,6 +238,9 @@ fn what_cannot_be_served_is_said() {
     let missing = folder.run(&["serve", "smal.toml"]).bad_input();
     assert!(missing.contains("smal.toml") && missing.ends_with("did you mean `small.toml`?\n"), "{missing}");
     assert!(folder.run(&["serve", "notes.txt"]).bad_input().contains("expected a folder, an experiment"));
+    folder.write("junk.replay", b"nothing");
+    let junk = folder.run(&["serve", "junk.replay"]).bad_input();
+    assert!(junk.contains("it is not a recorded run: expected a file that `simulate --replay` has written"), "{junk}");
     assert!(folder.run(&["serve", "--listen", "somewhere"]).bad_input().contains("--listen"));
     assert_eq!(folder.run(&["serve", "--listen", "192.0.2.1"]).code, 1, "an address of another machine");
 }
@@ -411,7 +420,180 @@ fn recorded_runs_are_those_of_the_command() {
         assert_eq!(recorded[key], own[key], "{key}");
     }
     // Asked for again, it is there.
-    assert_eq!(server.post("/api/replay", &asked).json(), json!({ "file": file, "state": "done" }));
+    let again = json!({ "file": file, "state": "done", "replication": null, "seed": "9", "deadlocked": null });
+    assert_eq!(server.post("/api/replay", &asked).json(), again);
+}
+
+/// One of its two points has a deadlock, not in its first replication; the other one has longer windows than it says.
+const REPLICATED: [(&str, &str, &str); 2] = [
+    (
+        "dead.toml",
+        r#"
+topology = "mesh:4x4"
+seed = 1
+[timing]
+startup = 100
+[traffic]
+arrivals = { process = "poisson", rate = 0.02 }
+length = { uniform = [10, 40] }
+multicast = { destinations = 6 }
+[switching]
+consumption_ports = 1
+[run]
+warmup = 500
+messages = 300
+[stop]
+relative_half_width = 0.2
+min_replications = 6
+max_replications = 6
+[sweep]
+algorithm = ["column-path"]
+"#,
+        "column-path",
+    ),
+    ("long.toml", SMALL, "dual-path"),
+];
+
+#[test]
+fn a_replay_of_a_point_is_one_of_its_replications() {
+    let folder = Folder::with(&[]);
+    for (file, text, _) in REPLICATED {
+        let text = text.replace("\"traffic.arrivals.rate\" = [0.05, 0.2, 8.0]", "\"traffic.arrivals.rate\" = [0.8]");
+        let text = text.replace("[\"dual-path\", \"column-path\"]", "[\"dual-path\"]").replace("0.08", "0.2");
+        folder.write(file, text.as_bytes());
+        folder.run(&["sweep", file, "--store", "results.db", "--replications", &format!("{file}.jsonl")]);
+    }
+    let server = Server::of(&folder);
+    for (experiment, _, algorithm) in REPLICATED {
+        let lines = folder.read(&format!("{experiment}.jsonl"));
+        let runs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |run: &Value| if run["result"].is_null() { run.clone() } else { run["result"].clone() };
+        let runs: Vec<Value> = runs.iter().map(of).collect();
+        let dead = runs.iter().position(|run| !run["deadlock"].is_null());
+        let mut set = json!({ "algorithm": algorithm });
+        if experiment == "dead.toml" {
+            assert!(dead > Some(0), "the first is not the one");
+        } else {
+            assert!(runs[0]["messages"]["measured"].as_u64() > Some(150), "longer than the file says");
+            set["traffic.arrivals.rate"] = json!(0.8);
+        }
+        let chosen = dead.unwrap_or(0);
+        for (asked, number) in [(None, chosen), (Some(1), 1)] {
+            let mut body = json!({ "experiment": experiment, "store": "results.db", "set": set });
+            if let Some(asked) = asked {
+                body["replication"] = json!(asked);
+            }
+            let answer = server.post("/api/replay", &body).json();
+            let run = &runs[number];
+            assert_eq!((&answer["replication"], &answer["seed"]), (&json!(number), &json!(run["seed"].to_string())));
+            assert_eq!(answer["deadlocked"], !run["deadlock"].is_null());
+            let path = folder.path().join(answer["file"].as_str().unwrap_or_else(|| panic!("{answer}")));
+            for _ in 0..600 {
+                if path.exists() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let file = encoded(answer["file"].as_str().unwrap());
+            let recorded = server.data(&format!("/api/replay?file={file}"));
+            assert_eq!(recorded["cycles"], run["cycles"], "{answer}");
+            assert_eq!(recorded["settings"]["seed"], run["seed"]);
+            assert_eq!(recorded["counts"]["messages"], run["messages"]["generated"]);
+            assert_eq!(recorded["deadlock"], run["deadlock"]);
+        }
+        let none = json!({ "experiment": experiment, "store": "results.db", "replication": 99, "set": set });
+        let none = server.post("/api/replay", &none);
+        assert_eq!(none.status, 404, "{none:?}");
+        assert!(none.error().contains(&format!("the store has {}", runs.len())), "{none:?}");
+    }
+    let both = json!({ "experiment": "dead.toml", "replication": 0, "seed": 1, "set": { "algorithm": "column-path" } });
+    assert_eq!(server.post("/api/replay", &both).status, 400);
+}
+
+#[test]
+fn what_is_not_plotted_has_its_table_and_each_sentence_its_verdict() {
+    const STARTUPS: &str = r#"
+title = "Startups"
+[traffic]
+arrivals = { process = "burst" }
+multicast = { destinations = "all" }
+[run]
+mode = "plan"
+[stop]
+min_replications = 2
+max_replications = 2
+[sweep]
+algorithm = ["pure-negative-first", "dual-path"]
+topology = ["mesh:4x4", "mesh:6x6"]
+[[claim]]
+id = "startups"
+text = "as many as the side"
+y = "plan.startups"
+values = { of = { pure-negative-first = [4, 6] } }
+[[claim]]
+id = "startups"
+text = "three"
+y = "plan.startups"
+values = { of = { dual-path = [3, 3] } }
+"#;
+    let folder = Folder::with(&[("startups.toml", STARTUPS), ("small.toml", SMALL)]);
+    folder.run(&["sweep", "startups.toml", "--out", "out"]);
+    let server = Server::of(&folder);
+    let curves = server.data("/api/curves?experiment=startups.toml&store=out/store.db");
+    assert_eq!(curves["csv"].as_str().unwrap(), folder.read("out/startups.csv"));
+    assert_eq!(curves["table"]["rows"].as_array().unwrap().len(), 4);
+    assert_eq!((&curves["title"], &curves["series"]), (&json!("Startups"), &Value::Null));
+    assert_eq!(curves["notes"], json!(["this experiment has no numbers to plot against"]));
+    let sweeps = server.data("/api/sweeps");
+    let claim = &sweeps[0]["claims"][0];
+    assert_eq!((&claim["id"], &claim["verdict"]), (&json!("startups"), &json!("not reproduced")));
+    let verdicts = claim["parts"].as_array().unwrap().iter().map(|part| (&part["text"], &part["verdict"]));
+    let expected = [(&json!("as many as the side"), &json!("reproduced")), (&json!("three"), &json!("not reproduced"))];
+    assert_eq!(verdicts.collect::<Vec<_>>(), expected);
+    // Whose results these are not, and which settings differ.
+    let other = server.get("/api/curves?experiment=small.toml&store=out/store.db");
+    assert_eq!(other.status, 422);
+    let error = other.error();
+    assert!(error.starts_with("`out/store.db` has no results of `small.toml`: "), "{error}");
+    let longer = SMALL.replace("messages = 150", "messages = 160");
+    folder.write("longer.toml", longer.as_bytes());
+    folder.run(&["sweep", "small.toml", "--store", "small.db"]).success();
+    let error = server.get("/api/curves?experiment=longer.toml&store=small.db").error();
+    assert!(error.contains("others: `run.messages` is 150 there and 160 here."), "{error}");
+    // Advice for the command line is of no use on a page.
+    let error = server.get("/api/curves?experiment=small.toml&store=startups.toml").error();
+    assert!(error.starts_with("`startups.toml` is not a result store") && !error.contains("--store"), "{error}");
+}
+
+#[test]
+fn every_request_is_in_its_reference_and_none_else() {
+    const REFERENCE: &str = include_str!("../../../serve/API.md");
+    let mut documented: Vec<(&str, &str)> = Vec::new();
+    for code in REFERENCE.split('`') {
+        if let Some((method @ ("GET" | "POST"), rest)) = code.split_once(' ')
+            && rest.starts_with("/api/")
+        {
+            documented.push((method, rest.split(['?', ' ', '`']).next().unwrap()));
+        }
+    }
+    assert!(documented.len() > 15, "{documented:?}");
+    let folder = Folder::with(&[]);
+    let server = Server::of(&folder);
+    for &(_, path) in &documented {
+        for method in ["GET", "POST"] {
+            // Events never end.
+            if (method, path) == ("GET", "/api/events") {
+                continue;
+            }
+            let answer = server.send(method, path, &[("X-Wormcast", "page")], "{");
+            let there = ![404, 405].contains(&answer.status);
+            assert_eq!(there, documented.contains(&(method, path)), "{method} {path}: {answer:?}");
+        }
+    }
+    // What the server would have named, had it more.
+    for code in ["400", "403", "404", "405", "409", "413", "422", "503"] {
+        assert!(REFERENCE.contains(&format!("{code}: ")), "{code}");
+    }
 }
 
 #[test]
@@ -454,26 +636,6 @@ fn curves_are_those_of_the_command() {
     let mean = all[place]["mean"].as_f64().unwrap();
     assert!((parts * cycles - mean).abs() < 1e-6 * mean, "the parts add up");
     assert_eq!(server.get(&format!("/api/distribution?{asked}&point=none")).status, 404);
-    // A replication of the sweep is recorded again, to the cycle.
-    let row = &rows[place];
-    let set = json!({ "algorithm": row[0], "traffic.arrivals.rate": row[1] });
-    let asked = json!({ "experiment": "small.toml", "store": "out/store.db", "set": set });
-    let recorded = server.post("/api/replay", &asked).json();
-    assert_eq!(recorded["replication"], 0, "{recorded}");
-    let file = recorded["file"].as_str().unwrap().to_owned();
-    for _ in 0..300 {
-        if server.post("/api/replay", &asked).json()["state"] == "done" {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    let header = server.data(&format!("/api/replay?{}", query(&[("file", &file)])));
-    assert_eq!(header["settings"]["seed"], recorded["seed"]);
-    let seed = recorded["seed"].to_string();
-    let setting = |key: &str, value: &Value| format!("{key}={value}");
-    let sets = [setting("algorithm", &row[0]), setting("traffic.arrivals.rate", &row[1])];
-    let alone = ["simulate", "small.toml", "--set", &sets[0], "--set", &sets[1], "--seed", &seed, "--format", "json"];
-    assert_eq!(header["cycles"], folder.run(&alone).json()["cycles"]);
     // A store that has nothing of it.
     fs::write(folder.path().join("other.toml"), SMALL.replace("seed = 5", "seed = 6")).unwrap();
     let none =
@@ -539,17 +701,22 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     });
     assert_eq!(goes_on["state"], "running", "it goes on from what is there");
     assert_eq!(server.post("/api/sweeps/stop", &json!({ "id": "99" })).status, 404);
-    // In the middle of a replication, too.
-    let endless = SMALL.replace("messages = 150", "messages = 2000000000");
-    fs::write(folder.path().join("endless.toml"), endless).unwrap();
-    let begun = start("endless.toml", "endless.db").json();
-    assert_eq!(server.post("/api/sweeps/stop", &json!({ "id": begun["id"] })).status, 200);
-    server.until("/api/sweeps", state(&begun["id"], "stopped"));
+    // In the middle of a replication, too: this one would take hours.
+    folder.write("endless.toml", SMALL.replace("messages = 150", "messages = 1000000000").as_bytes());
+    let endless = start("endless.toml", "endless.db").json();
+    assert_eq!(endless["state"], "running");
+    server.until("/api/sweeps", |sweep| sweep["id"] == endless["id"] && sweep["seconds"].as_u64() > Some(0));
+    assert_eq!(server.post("/api/sweeps/stop", &json!({ "id": endless["id"] })).status, 200);
+    let stopped = server.until("/api/sweeps", state(&endless["id"], "stopped"));
+    assert_eq!((&stopped["replications_done"], &stopped["error"]), (&json!(0), &Value::Null));
+    assert_eq!(start("endless.toml", "endless.db").json()["state"], "running");
     // With a sweep and a recording under way, it ends all the same, and leaves nothing that is not finished.
     let recording = server.post("/api/replay", &json!({ "experiment": "long.toml", "set": { "algorithm": "dual-path", "traffic.arrivals.rate": 0.2 }, "messages": 50_000_000 }));
     assert_eq!(recording.json()["state"], "running", "{recording:?}");
     assert_eq!(server.end().code, 0);
+    // Hidden ones are among these.
     assert_eq!(folder.files("replays"), [""; 0]);
+    assert!(!folder.files(".").iter().any(|file| file.ends_with("-wal")), "{:?}", folder.files("."));
 }
 
 #[test]
@@ -785,7 +952,11 @@ fn who_asks_needs_the_token() {
     let folder = Folder::with(&[]);
     // On this machine as well, which others may use, too.
     assert_eq!(Server::of(&folder).stranger("/api/info").status, 403);
-    let server = Server::with(&folder, &["--listen", "0.0.0.0"]);
+    let mut server = Server::with(&folder, &["--listen", "0.0.0.0"]);
+    assert!(server.address.starts_with("127.0.0.1:"), "{}", server.address);
+    let mut more = String::new();
+    server.out.read_line(&mut more).expect("a line");
+    assert!(more.starts_with("On other machines, put an IP address of this one"), "{more}");
     let token = server.token.clone();
     assert_eq!(token.len(), 64);
     for path in ["/", "/page.js", "/api/info", "/?token=", &format!("/api/info?token={}", &token[1..])] {
@@ -813,5 +984,9 @@ fn who_asks_needs_the_token() {
     // A person reads why it is closed.
     let closed = server.send("GET", "/", &[("Authorization", ""), ("Accept", "text/html,*/*")], "");
     assert_eq!((closed.status, closed.headers["content-type"].as_str()), (403, "text/html; charset=utf-8"));
-    assert!(String::from_utf8_lossy(&closed.body).contains("with its token."), "{closed:?}");
+    assert!(
+        String::from_utf8_lossy(&closed.body).contains("it has a token, another one after each start."),
+        "{closed:?}"
+    );
+    assert_eq!(closed.headers["connection"], "close", "who may not ask keeps none");
 }
