@@ -198,22 +198,23 @@ export interface Tabled {
   table: { columns: string[]; rows: (string | number | boolean | null)[][] };
   /** The same as the command writes it. */
   csv: string;
+  /** Without a plot: why there is none. */
+  notes: string[];
 }
 
 export interface Curves extends Tabled {
   x: Axis;
   y: Axis;
   series: { name: string; points: CurvePoint[] }[];
-  notes: string[];
 }
 
-/** A run of a point that is recorded: one of the replications in the store, counted from 0. */
+/** A run of a point that is recorded: one of its replications, counted from 0. The seed is text, as it has 64 bits. */
 export interface Recorded {
   file: string;
   state: "running" | "done";
-  replication: number;
-  replications: number;
-  deadlocked: boolean;
+  replication: number | null;
+  seed: string;
+  deadlocked: boolean | null;
 }
 
 /** What is behind a point: quantiles of the latency in cycles, and its parts. */

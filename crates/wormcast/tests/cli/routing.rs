@@ -445,12 +445,21 @@ fn multicast_tables_that_are_cut_are_warned_of() {
     assert_eq!(with(&whole).stderr, "");
     let cut = with(&whole[..whole.rfind("\nSwitch").unwrap()]);
     let warning = |group, others| {
-        format!("warning: `mc` lacks entries of the group {group} at rack6, to which others send its packets{others}: is it truncated?\n")
+        format!(
+            "warning: `mc` lacks entries of the group {group} at rack6, to which others send its packets{others}: is it truncated?\n"
+        )
     };
     assert_eq!((cut.code, cut.stderr), (0, warning("0xc001", "")));
     let two = |text: &str| {
         let lines = text.split_inclusive('\n');
-        lines.map(|line| if line.starts_with("0xC001") { line.to_owned() + &line.replace("C001", "C002") } else { line.to_owned() })
+        lines
+            .map(|line| {
+                if line.starts_with("0xC001") {
+                    line.to_owned() + &line.replace("C001", "C002")
+                } else {
+                    line.to_owned()
+                }
+            })
             .collect::<String>()
     };
     assert_eq!(with(&two(&whole)).stderr, "");

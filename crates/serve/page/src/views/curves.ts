@@ -73,7 +73,7 @@ export function curves(page: Page, first: Query): View {
         plot?.destroy();
         plot = null;
         controls();
-        fill(chart, h("p", { class: "quiet" }, "This experiment has no numbers to plot against; below is its table."));
+        fill(chart, h("p", { class: "quiet" }, `${found.notes[0] ?? "there is nothing to plot"}; below is the table`));
         legend.replaceChildren();
         panel.replaceChildren();
         fill(lower, allColumns(found.table));
@@ -357,9 +357,9 @@ export function curves(page: Page, first: Query): View {
   /** One run of a point, recorded by the server; then its replay. */
   const record = (point: CurvePoint, place: HTMLElement): void => {
     fill(place, h("p", { class: "quiet", role: "status" }, "Recording a run …"));
-    void awaiting(place, "Recording a run", () => post<Recorded>("/api/replay", { experiment: experiment(), store: store(), set: Object.fromEntries(point.settings.map(({ key, value }) => [key, value])) }), ({ file, state, replication, replications, deadlocked }) => {
+    void awaiting(place, "Recording a run", () => post<Recorded>("/api/replay", { experiment: experiment(), store: store(), set: Object.fromEntries(point.settings.map(({ key, value }) => [key, value])) }), ({ file, state, replication, seed, deadlocked }) => {
       const status = h("p", { class: "quiet", role: "status" }, "Recording a run …");
-      const which = h("p", { class: "quiet" }, `Replication ${replication + 1} of ${replications}${deadlocked ? ", which deadlocks" : ""}.`);
+      const which = h("p", { class: "quiet" }, `${replication === null ? "Seed" : `Replication ${replication}, seed`} ${seed}${deadlocked ? ", which deadlocks" : ""}.`);
       fill(place, status, which);
       const to = { file };
       const ready = (): void => {
