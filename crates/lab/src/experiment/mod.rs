@@ -630,7 +630,10 @@ impl Experiment {
             |axis: &&Axis| Some(&axis.key) == self.plot.x.as_ref() && !axis.values.iter().all(|v| v.json.is_number());
         match self.axes.iter().find(text) {
             Some(axis) => {
-                let message = format!("the values of `{}` are not numbers: plot against something else", axis.key);
+                let other = axis.values.iter().find(|value| !value.json.is_number());
+                let other = other.map_or_else(String::new, |value| value.json.to_string());
+                let message =
+                    format!("{other}, a value of `{}`, is not a number: plot against something else", axis.key);
                 Err(self.document.error(Document::place(tree, "plot.x"), message))
             }
             None => self.check_log_x(tree),

@@ -14,9 +14,11 @@ pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block>
         if number == 0 {
             let confidence = 100.0 * comparison.confidence;
             let statistic = comparison.quantity.statistic();
+            let of_others = comparison.points.iter().flat_map(|point| &point.standings).any(is_of_others);
             blocks.push(Block::Text(format!(
-                "Which is best, by {what}: differences are from the best {statistic}, over runs with the same random numbers, with \
-                 {confidence:.3}% confidence each."
+                "Which is best, by {what}: differences are from the best {statistic}, over runs with the same random numbers{}, with \
+                 {confidence:.3}% confidence each.",
+                if of_others { format!(", except where {OTHERS} is added") } else { String::new() }
             )));
             if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
                 blocks.push(Block::Text(format!("{UNSETTLED}: this {statistic} still depends on the length of the runs; what is certain holds for runs of this length.")));
@@ -80,7 +82,8 @@ fn others(point: &ComparedPoint) -> String {
                 None if point.contenders.contains(series) => " (open)".to_owned(),
                 None => String::new(),
             };
-            parts.push(format!("{series} {}{}{open}", signed(difference), mark(standing)));
+            let others = if is_of_others(standing) { format!(" {OTHERS}") } else { String::new() };
+            parts.push(format!("{series} {}{}{others}{open}", signed(difference), mark(standing)));
         }
     }
     for (state, word) in [
@@ -103,6 +106,13 @@ fn others(point: &ComparedPoint) -> String {
 
 /// What marks a value that still depends on the window.
 pub(super) const UNSETTLED: &str = "†";
+
+/// What marks a difference between runs that did not meet the same messages, as one series needed longer windows.
+const OTHERS: &str = "(of other messages)";
+
+fn is_of_others(standing: &Standing) -> bool {
+    standing.difference.is_some() && standing.same_messages == Some(false)
+}
 
 fn mark(standing: &Standing) -> &'static str {
     if standing.state == State::Unsettled { UNSETTLED } else { "" }

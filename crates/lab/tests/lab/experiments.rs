@@ -170,7 +170,11 @@ fn bad_files_are_pointed_at() {
             "plot.x = 'rate'",
             "x.toml:3:10: `rate` is not swept: expected one of traffic.arrivals.rate, offered_load",
         ),
-        ("seed = 3", "plot.x = 'algorithm'", "x.toml:3:10: the values of `algorithm` are not numbers"),
+        (
+            "seed = 3",
+            "plot.x = 'algorithm'",
+            "x.toml:3:10: \"dual-path\", a value of `algorithm`, is not a number: plot against",
+        ),
         ("seed = 3", "plot.series = 'switching.buffer'", "x.toml:3:15: `switching.buffer` is not swept"),
         (
             "seed = 3",

@@ -126,6 +126,9 @@ fn check_settings(experiment: &Experiment, store: &Store) -> Result<(), Failure>
     if differences.len() > SHOWN {
         words.push(format!("{} more differ", differences.len() - SHOWN));
     }
+    if words.is_empty() {
+        words.push("its descriptions of points are damaged, or of another version".to_owned());
+    }
     let message = format!(
         "`{}` has no results of `{}`, but of other settings: {}",
         store.path().display(),

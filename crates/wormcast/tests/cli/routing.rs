@@ -12,6 +12,24 @@ fn analyse(arguments: &[&str]) -> serde_json::Value {
 }
 
 #[test]
+fn what_depends_on_waypoints_and_classes_is_said() {
+    let dragonfly = ["routing", "--topology", "dragonfly:p=2,a=4,h=2", "--routing"];
+    let note = "distances and loads are of ways without a waypoint";
+    for (routing, over_waypoints) in [("minimal", false), ("valiant", true), ("ugal", true)] {
+        let arguments = [&dragonfly[..], &[routing]].concat();
+        assert_eq!(wormcast(&arguments).success().contains(note), over_waypoints, "{routing}");
+        let json = wormcast(&[&arguments[..], &["--format", "json"]].concat()).json();
+        assert_eq!(json.get("without_waypoints").is_some(), over_waypoints, "{routing}");
+    }
+    let refused =
+        wormcast(&["routing", "--topology", "torus:4x4", "--routing", "dateline", "--export", "-"]).bad_input();
+    assert!(refused.contains("takes 2 classes of virtual channels, which these tables do not have"), "{refused}");
+    let of_trees = ["routing", "--topology", "mesh:3x3", "--algorithm", "tree-one", "--replication", "asynchronous"];
+    let refused = wormcast(&of_trees).bad_input();
+    assert!(refused.contains("expected `--replication lockstep` or `independent`"), "{refused}");
+}
+
+#[test]
 fn a_safe_routing() {
     let mut analysis = analyse(&["mesh:4x4", "--routing", "negative-first"]);
     let load = analysis["link_load"].take();

@@ -1,6 +1,6 @@
 //! The file of members of groups.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wormcast_network::input::input_name;
 use wormcast_network::{MAX_FILE_BYTES, Network, NodeId, as_fabric, parse_node};
@@ -83,17 +83,22 @@ impl MulticastTables {
             let (mlid, list) =
                 content.split_once(':').ok_or_else(|| file.error(line, "there is no `:` behind the group"))?;
             let mlid = mlid_of(mlid.trim()).map_err(|problem| file.error(line, problem))?;
-            let mut members = Vec::new();
-            for text in list.split(';').map(str::trim).filter(|text| !text.is_empty()) {
-                let member =
-                    member(&fabric, &identities, unicasts, text).map_err(|problem| file.error(line, problem))?;
-                members.push(member);
-            }
-            members.sort_unstable();
-            members.dedup();
-            if members.is_empty() {
+            let mut members = BTreeSet::new();
+            let list = list.trim();
+            if list.is_empty() {
                 return Err(file.error(line, "the group has no members"));
             }
+            for text in list.strip_suffix(';').unwrap_or(list).split(';').map(str::trim) {
+                if text.is_empty() {
+                    return Err(file.error(line, "a member without a name, between two `;`"));
+                }
+                let member =
+                    member(&fabric, &identities, unicasts, text).map_err(|problem| file.error(line, problem))?;
+                if !members.insert(member) {
+                    return Err(file.error(line, format!("`{text}` is a member already")));
+                }
+            }
+            let members = members.into_iter().collect();
             if let Some((first, _)) = known.insert(mlid, (line, members)) {
                 return Err(file.error(line, format!("the group {mlid:#06x} is there already, in line {first}")));
             }

@@ -438,7 +438,7 @@ mod tests {
                 .unwrap()
                 .reports(None)
         };
-        let some = &of("0xC001: H0;H2; H0\n# none\n")[0];
+        let some = &of("0xC001: H0; H2;\n# none\n")[0];
         assert_eq!((some.members.len(), some.connected, some.strangers.len()), (2, true, 4));
         // A group without entries reaches nobody.
         let none = &of("0xc002: H0;H1\n")[1];
@@ -518,6 +518,8 @@ mod tests {
             ("", "groups:1: there is no group"),
             ("0xc001 H0", "groups:1: there is no `:`"),
             ("0xc001:", "groups:1: the group has no members"),
+            ("0xc001: H0;H1;0", "groups:1: `0` is a member already"),
+            ("0xc001: H0;;H1", "groups:1: a member without a name"),
             ("0xc001: H0\n0xc001: H1", "groups:2: the group 0xc001 is there already, in line 1"),
             ("1: H0", "groups:1: `1` is no address of a group"),
             ("0xc001: H9", "groups:1: "),

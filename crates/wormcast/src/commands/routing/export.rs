@@ -50,8 +50,14 @@ pub(super) fn export_routing(
     let proof = ChannelNumbering::find(network, may_follow);
     if !proof.is_ok_and(|proof| proof.check(network, may_follow).is_ok()) {
         let network = network.name();
+        let classes = match relation.capabilities().virtual_channels.map_or(1, |division| division.needed()) {
+            0 | 1 => String::new(),
+            needed => {
+                format!("takes {needed} classes of virtual channels, which these tables do not have: with one it ")
+            }
+        };
         return Err(Failure::bad_input(format!(
-            "`{name}` on `{network}` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot"
+            "`{name}` on `{network}` {classes}can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot"
         )));
     }
     let exported = write(&chosen.tables, (file, form), out)?;

@@ -131,8 +131,8 @@ fn settings(arguments: &Arguments) -> Settings {
 fn refusal(error: &AnalysisError, sender: &str) -> Failure {
     Failure::BadInput(match error {
         AnalysisError::NotReplicatedBySwitches(name) => format!(
-            "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` and \
-             `multiport`"
+            "buffered switches do not replicate the worms of `{name}`: expected `--replication lockstep` or `independent`; \
+             the others are for `bit-string` and `multiport`"
         ),
         AnalysisError::ReplicatedBySwitches(name) => format!(
             "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
@@ -415,7 +415,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         (Some(file), Some(numbering)) => write_numbering(&network, numbering, file, out),
         (Some(file), None) => {
             let why = if report.deadlock_free {
-                "worms here deliver on their way or branch, and that they cannot deadlock takes more than a numbering"
+                "worms here deliver on their way, branch, or keep to classes of virtual channels, and that they cannot deadlock takes more than a numbering of channels"
             } else {
                 "a numbering proves that unicasts cannot deadlock, and there is none here"
             };

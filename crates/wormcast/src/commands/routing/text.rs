@@ -60,6 +60,9 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
             None => write_figure(out, "average distance", format_args!("{average:.3}"))?,
         }
     }
+    if analysis.without_waypoints && (analysis.average_distance.is_some() || analysis.link_load.is_some()) {
+        write_figure(out, "", "distances and loads are of ways without a waypoint: most worms take longer ones")?;
+    }
     // Of an algorithm's worms, what its routing does with unicasts says little; where turns are its subject, it is part of them.
     let of_unicasts = analysis.algorithm.is_none();
     if let Some(load) = analysis.link_load.as_ref().filter(|_| of_unicasts || analysis.turns.is_some()) {
