@@ -58,10 +58,10 @@ pub struct Report {
     /// Whether that is not known because the analysis was stopped.
     #[serde(skip)]
     pub irreducible_interrupted: bool,
-    /// Whether [distances](Self::average_distance) and [loads](Self::link_load) are of the ways without a waypoint, by a routing whose worms are led over one
-    /// (Valiant 1982): most worms take longer ways, which load other links.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub without_waypoints: bool,
+    /// Which ways [distances](Self::average_distance) and [loads](Self::link_load) are of, if not of all that worms take: those without a waypoint, where
+    /// worms are led over one (Valiant 1982). Most then take longer ways, which load other links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distances_of: Option<&'static str>,
     /// The mean length of shortest permitted routes between routers with nodes, in hops.
     pub average_distance: Option<f64>,
     /// The average distance between nodes at different routers, in hops.
@@ -367,7 +367,7 @@ impl Report {
             fraction: None,
             irreducible: None,
             irreducible_interrupted: false,
-            without_waypoints: false,
+            distances_of: None,
             average_distance: None,
             node_distance: None,
             diameter: None,
@@ -396,7 +396,7 @@ impl Report {
                 None => (survey(relation), link_load(relation)),
             });
         self.load_interrupted = measured.is_none();
-        self.without_waypoints = relation.capabilities().waypoints.is_some();
+        self.distances_of = relation.capabilities().waypoints.map(|_| "ways without a waypoint");
         if let Some((survey, load)) = measured {
             self.add_survey(survey);
             self.link_load = load.map(|load| Load::new(network, load));

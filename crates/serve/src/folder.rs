@@ -37,6 +37,8 @@ pub enum Kind {
     Network,
     /// Forwarding tables.
     Tables,
+    /// Multicast tables, which are looked at beside forwarding tables.
+    MulticastTables,
 }
 
 /// A file that the page can show.
@@ -209,6 +211,7 @@ impl Kind {
             Self::Replay => ("replay", "file"),
             Self::Network => ("network", "topology"),
             Self::Tables => ("deadlock", "tables"),
+            Self::MulticastTables => ("deadlock", "multicast_tables"),
         }
     }
 
@@ -227,7 +230,8 @@ impl Kind {
             "db" | "sqlite" => starts(b"SQLite format 3\0").then_some(Self::Store),
             "replay" => starts(&REPLAY_MAGIC).then_some(Self::Replay),
             "graphml" | "anynet" | "edges" | "edgelist" | "topology" | "topo" => Some(Self::Network),
-            "lfts" | "mcfdbs" | "fdbs" | "tables" => Some(Self::Tables),
+            "lfts" | "fdbs" | "tables" => Some(Self::Tables),
+            "mcfdbs" => Some(Self::MulticastTables),
             "net" | "ibsim" | "topofile" | "ibnetdiscover" | "txt" | "json" | "xml" => {
                 is_network(path).then_some(Self::Network)
             }

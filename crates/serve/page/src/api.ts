@@ -2,7 +2,7 @@
 
 export interface Item {
   path: string;
-  kind: "experiment" | "store" | "replay" | "network" | "tables";
+  kind: "experiment" | "store" | "replay" | "network" | "tables" | "multicast-tables";
   bytes: number;
   modified: number;
 }

@@ -19,7 +19,7 @@ fn what_depends_on_waypoints_and_classes_is_said() {
         let arguments = [&dragonfly[..], &[routing]].concat();
         assert_eq!(wormcast(&arguments).success().contains(note), over_waypoints, "{routing}");
         let json = wormcast(&[&arguments[..], &["--format", "json"]].concat()).json();
-        assert_eq!(json.get("without_waypoints").is_some(), over_waypoints, "{routing}");
+        assert_eq!((json.get("distances_of") == Some(&"ways without a waypoint".into())), over_waypoints, "{routing}");
     }
     let refused =
         wormcast(&["routing", "--topology", "torus:4x4", "--routing", "dateline", "--export", "-"]).bad_input();

@@ -137,6 +137,7 @@ export function deadlock(page: Page, first: Query): View {
     const given = parameters();
     const shape = shown?.network.data.shape ?? null;
     const tables = page.info.items.filter((item) => item.kind === "tables");
+    const ofGroups = page.info.items.filter((item) => item.kind === "multicast-tables");
     const value = given.algorithm ? `algorithm ${given.algorithm}` : given.tables ? `tables ${given.tables}` : `routing ${given.routing}`;
     const options = [
       ...all.routings.map((routing) => ({ value: `routing ${routing.name}`, text: routing.name, group: "Routings" })),
@@ -160,7 +161,7 @@ export function deadlock(page: Page, first: Query): View {
           input("Consumption channels", query.consumption_ports ?? "", (text) => change({ consumption_ports: text || null }), { inputmode: "numeric", placeholder: shown ? String(shown.analysis.consumption_ports) : "4" }),
           given.tables ? null : input("Virtual channels", query.virtual_channels ?? "", (text) => change({ virtual_channels: text || null }), { inputmode: "numeric", placeholder: "as many as needed" }),
           given.tables
-            ? select("Multicast tables", [{ value: "", text: "none" }, ...tables.filter((item) => item.path !== given.tables).map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "",
+            ? select("Multicast tables", [{ value: "", text: "none" }, ...ofGroups.map((item) => ({ value: item.path, text: item.path }))], query.multicast_tables ?? "",
                 (value) => change(value ? { multicast_tables: value } : { multicast_tables: null, groups: null, branching: null }))
             : null,
           failed().length > 0 || all.algorithms.some(({ name, faults }) => faults && name === given.algorithm) ? input("Failed links", query.failed ?? "", (text) => change({ failed: text || null }), { placeholder: "none" }) : null,

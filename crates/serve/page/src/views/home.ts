@@ -14,6 +14,7 @@ const KINDS: { kind: Item["kind"]; title: string; none: string }[] = [
   { kind: "store", title: "Stores", none: "None yet: a sweep leaves one." },
   { kind: "network", title: "Networks", none: "None here; topologies can also be given as text, such as mesh:8x8." },
   { kind: "tables", title: "Forwarding tables", none: "None here." },
+  { kind: "multicast-tables", title: "Multicast tables", none: "None here." },
 ];
 
 /** Where items of a kind lead, the best first. */
@@ -29,11 +30,16 @@ export function leads(item: Item, info: Info): [string, ViewName, Query][] {
       return [["Curves", "curves", { store: item.path }]];
     case "network":
       return [["Look", "network", { topology: item.path }], ["Deadlock", "deadlock", { topology: item.path, routing: "up-down" }], ["Plan", "plan", { topology: item.path }]];
-    case "tables": {
-      // Tables belong to a network: the one of the same name, if there is one.
+    case "tables":
+    case "multicast-tables": {
+      // Tables belong to a network: the one of the same name, if there is one. Multicast tables belong to forwarding tables, too.
       const stem = (path: string): string => path.replace(/\.[^./]*$/, "");
-      const network = info.items.find((other) => other.kind === "network" && stem(other.path) === stem(item.path));
-      return [["Deadlock", "deadlock", { ...(network ? { topology: network.path } : {}), tables: item.path }]];
+      const beside = (kind: Item["kind"]): string | undefined => info.items.find((other) => other.kind === kind && stem(other.path) === stem(item.path))?.path;
+      const network = beside("network");
+      const given = network ? { topology: network } : {};
+      if (item.kind === "tables") return [["Deadlock", "deadlock", { ...given, tables: item.path }]];
+      const tables = beside("tables") ?? info.items.find((other) => other.kind === "tables")?.path;
+      return tables ? [["Deadlock", "deadlock", { ...given, tables, multicast_tables: item.path }]] : [];
     }
   }
 }

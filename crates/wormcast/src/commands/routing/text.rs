@@ -60,8 +60,8 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
             None => write_figure(out, "average distance", format_args!("{average:.3}"))?,
         }
     }
-    if analysis.without_waypoints && (analysis.average_distance.is_some() || analysis.link_load.is_some()) {
-        write_figure(out, "", "distances and loads are of ways without a waypoint: most worms take longer ones")?;
+    if let (Some(ways), Some(_)) = (analysis.distances_of, analysis.average_distance) {
+        write_figure(out, "", format_args!("distances and loads are of {ways}: most worms take longer ones"))?;
     }
     // Of an algorithm's worms, what its routing does with unicasts says little; where turns are its subject, it is part of them.
     let of_unicasts = analysis.algorithm.is_none();
