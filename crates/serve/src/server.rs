@@ -168,6 +168,9 @@ fn enter(path: &Path) -> Result<(Folder, Option<String>), ServeError> {
     let (Some(folder), Some(name)) = (real.parent(), real.file_name().and_then(|name| name.to_str())) else {
         return Err(wrong("its name is not UTF-8".to_owned()));
     };
+    if there.is_file() && Kind::of(&real).is_none() && real.extension().is_some_and(|ending| ending == "replay") {
+        return Err(wrong("it is not a recorded run: expected a file that `simulate --replay` has written".to_owned()));
+    }
     if !there.is_file() || Kind::of(&real).is_none() {
         let problem = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.mcfdbs`, `.tables`)";
         return Err(wrong(problem.to_owned()));

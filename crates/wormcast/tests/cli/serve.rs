@@ -223,7 +223,7 @@ fn it_says_where_it_is_and_ends_when_told() {
 
 #[test]
 fn what_cannot_be_served_is_said() {
-    let folder = Folder::with(&[("small.toml", SMALL), ("notes.txt", "")]);
+    let folder = Folder::with(&[("small.toml", SMALL), ("notes.txt", ""), ("junk.replay", "junk")]);
     let server = Server::of(&folder);
     let port = server.address.rsplit(':').next().unwrap();
     let busy = folder.run(&["serve", "--port", port]);
@@ -231,6 +231,7 @@ fn what_cannot_be_served_is_said() {
     assert!(busy.stderr.contains(&format!("port {port} is in use")) && busy.stderr.contains("`--port 0`"), "{busy:?}");
     let missing = folder.run(&["serve", "smal.toml"]).bad_input();
     assert!(missing.contains("smal.toml") && missing.ends_with("did you mean `small.toml`?\n"), "{missing}");
+    assert!(folder.run(&["serve", "junk.replay"]).bad_input().contains("it is not a recorded run"));
     assert!(folder.run(&["serve", "notes.txt"]).bad_input().contains("expected a folder, an experiment"));
     assert!(folder.run(&["serve", "--listen", "somewhere"]).bad_input().contains("--listen"));
     assert_eq!(folder.run(&["serve", "--listen", "192.0.2.1"]).code, 1, "an address of another machine");
