@@ -110,7 +110,7 @@ test("the list of who waits says of whom it is", async ({ page, address }) => {
   await page.goto(`${address}/replay?file=dead.replay&node=0`);
   await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
   await expect(page.locator(".panel h2").last()).toHaveText("Who waits, of those looked at");
-  const rows = page.locator(".panel table").last().locator("tbody tr");
+  const rows = page.getByRole("table", { name: "Worms that are looked at and wait, the longest first" }).locator("tbody tr");
   await expect.poll(async () => (await rows.count()) < (await gauge(page, "waiting"))).toBe(true);
   await page.goto(`${address}/replay?file=dead.replay&message=0`);
   await expect(page.getByText(/None of the worms that are looked at waits|Worms that are looked at/).first()).toBeAttached();

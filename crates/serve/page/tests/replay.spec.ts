@@ -30,7 +30,7 @@ test("who waits, for what and since when is as `--waits` says", async ({ page, a
   await page.goto(`${address}/replay?file=dead.replay`);
   await expect.poll(() => gauge(page, "waiting")).toBeGreaterThan(0);
   // Those that wait for a processor or an injection channel are not in the network yet.
-  const shown = await page.locator(".panel table").last().locator("tbody tr").evaluateAll((rows) => rows.map((row) => ({
+  const shown = await page.getByRole("table", { name: "Worms that wait, the longest first" }).locator("tbody tr").evaluateAll((rows) => rows.map((row) => ({
     worm: Number((row.querySelector("button")?.title ?? "").replace("worm ", "")), what: row.querySelectorAll("td")[1].textContent,
   })));
   const by = new Map(waits.map((worm) => [worm.worm, worm.waits_for.map(({ label }) => label)]));
@@ -222,6 +222,18 @@ test("all worms of a file are read as the command's timeline has them", () => {
       expect(found[what].sort(), `${file}: ${what}`).toEqual(expected[what].sort());
     }
   }
+});
+
+test("who does not wait can be read and followed, too", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000`);
+  await expect.poll(() => gauge(page, "worms here")).toBeGreaterThan(0);
+  const others = (await gauge(page, "worms here")) - (await gauge(page, "waiting"));
+  const list = page.locator("details.others");
+  await expect(list.locator("summary")).toContainText(String(others));
+  await list.locator("summary").click();
+  await expect(list.locator("tbody tr")).toHaveCount(others);
+  await list.locator("tbody button").first().click();
+  await expect(page.locator(".follow")).toBeVisible();
 });
 
 test("filters: multicasts, a message, a node", async ({ page, address }) => {

@@ -881,12 +881,16 @@ export class Player {
 
   #showList(): void {
     const rows: { chunk: Chunk; w: number; wait: number }[] = [];
+    const others: { chunk: Chunk; w: number }[] = [];
     present(this.#chunks, this.#t, (chunk, w) => {
       const matching = !isActive(this.#filter) || this.#drawing.matching(this.#filter, chunk)[w] === 1;
       const wait = waitAt(chunk, w, this.#t);
       if (matching && wait >= 0) rows.push({ chunk, w, wait });
+      else if (matching) others.push({ chunk, w });
     });
     rows.sort((a, b) => a.chunk.since[a.wait] - b.chunk.since[b.wait] || a.chunk.worm[a.w] - b.chunk.worm[b.w]);
+    const { network, space } = this.#replay;
+    const open = this.#list.querySelector("details")?.open ?? false;
     const scrolled = this.#list.querySelector(".scroll")?.scrollTop ?? 0;
     if (this.#list.contains(document.activeElement) && document.activeElement instanceof HTMLButtonElement && this.#playing) return;
     fill(
@@ -903,6 +907,14 @@ export class Player {
                 this.#wants(chunk, wait),
                 figure(this.#t - chunk.since[wait])])),
         rows.length > ROWS ? h("p", { class: "quiet" }, `and ${figure(rows.length - ROWS)} more`) : null,
+        this.#error !== null || others.length === 0 ? null : h("details", { open, class: "others" },
+          h("summary", null, `${figure(others.length)} ${others.length === 1 ? "worm does" : "worms do"} not wait`),
+          table("Worms that do not wait", [{ name: "message" }, { name: "now" }, { name: "header at" }],
+            others.slice(0, ROWS).map(({ chunk, w }) => {
+              const at = headerAt(chunk, w, this.#t, network, space);
+              return [this.#mark(chunk.message[w], chunk.worm[w], () => this.#change({ worm: chunk.worm[w] })), doing(chunk, w, this.#t), at === null ? "–" : network.routerLabel(at)];
+            })),
+          others.length > ROWS ? h("p", { class: "quiet" }, `and ${figure(others.length - ROWS)} more`) : null),
       ),
     );
     const list = this.#list.querySelector(".scroll");

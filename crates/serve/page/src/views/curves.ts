@@ -24,6 +24,8 @@ export function curves(page: Page, first: Query): View {
   let plot: uPlot | null = null;
   let small: uPlot | null = null;
   let replayEnd: (() => void) | null = null;
+  /** What is said of the recording of a point, and of which: it stays while the panel is made anew. */
+  let recording = { of: "", place: h("div", null) };
   const chart = h("div", { class: "chart" });
   const legend = h("div", { class: "series" });
   const lower = h("div", { class: "lower" });
@@ -298,10 +300,14 @@ export function curves(page: Page, first: Query): View {
     const { curves } = shown as { curves: Curves };
     const at = chosen();
     const parts: Child[] = [];
-    replayEnd?.();
-    replayEnd = null;
+    const of = at ? JSON.stringify([experiment(), store(), idOf(at.series, at.point)]) : "";
+    if (of !== recording.of) {
+      replayEnd?.();
+      replayEnd = null;
+      recording = { of, place: h("div", null) };
+    }
     if (at) {
-      const replayPlace = h("div", null);
+      const replayPlace = recording.place;
       parts.push(
         h("section", { class: "part follow" },
           h("h2", null, h("span", { class: "marked" }, swatch(paint(at.i)), at.series), button("×", () => change({ point: null }), { class: "close", "aria-label": "Choose no point" })),

@@ -36,10 +36,10 @@ export function leads(item: Item, info: Info): [string, ViewName, Query][] {
       const stem = (path: string): string => path.replace(/\.[^./]*$/, "");
       const beside = (kind: Item["kind"]): string | undefined => info.items.find((other) => other.kind === kind && stem(other.path) === stem(item.path))?.path;
       const network = beside("network");
-      const given = network ? { topology: network } : {};
+      const given: Query = network ? { topology: network } : {};
       if (item.kind === "tables") return [["Deadlock", "deadlock", { ...given, tables: item.path }]];
       const tables = beside("tables") ?? info.items.find((other) => other.kind === "tables")?.path;
-      return tables ? [["Deadlock", "deadlock", { ...given, tables, multicast_tables: item.path }]] : [];
+      return [["Deadlock", "deadlock", { ...given, ...(tables ? { tables } : {}), multicast_tables: item.path }]];
     }
   }
 }
