@@ -204,7 +204,7 @@ test("from a point of a curve to a replay of it", async ({ page, address }) => {
   // What else is clicked meanwhile does not matter.
   await page.getByRole("button", { name: "parts of latency" }).click();
   await page.getByLabel("logarithmic").check();
-  await expect(page.getByText(/Replication \d of \d/)).toBeVisible();
+  await expect(page.getByText(/Replication \d+, seed \d+/)).toBeVisible();
   await page.getByRole("link", { name: "Open the replay" }).click({ timeout: 30_000 });
   await expect(page).toHaveURL(/\/replay\?file=/);
   await expect(page.locator(".gauges")).toBeVisible();
