@@ -50,7 +50,8 @@ pub(super) fn export_routing(
     let proof = ChannelNumbering::find(network, may_follow);
     if !proof.is_ok_and(|proof| proof.check(network, may_follow).is_ok()) {
         let network = network.name();
-        let classes = match relation.capabilities().virtual_channels.map_or(1, |division| division.needed()) {
+        let classes = match relation.capabilities().virtual_channels.map_or(1, crate::routing::VirtualChannels::needed)
+        {
             0 | 1 => String::new(),
             needed => {
                 format!("takes {needed} classes of virtual channels, which these tables do not have: with one it ")
