@@ -1,6 +1,6 @@
 //! The matrix of hops by which the subnet manager `OpenSM` builds multicast trees.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -247,7 +247,8 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
     let mut sections = FixedBitSet::with_capacity(fabric.routers());
-    let mut rows = FixedBitSet::with_capacity(fabric.routers() * fabric.routers());
+    // The addresses that this switch has rows for: a port may have several.
+    let mut rows = HashSet::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let wrong = |problem: String| file.error(line, problem);
         let content = content.trim();
@@ -264,12 +265,17 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
                 return Err(wrong(format!("{} is there already", network.router_label(router))));
             }
             section = Some(router);
+            rows.clear();
             continue;
         }
-        let Some((_, rest)) = content.strip_prefix("0x").and_then(|rest| rest.split_once(':')) else {
+        let Some((address, rest)) = content.strip_prefix("0x").and_then(|rest| rest.split_once(':')) else {
             return Err(wrong(format!("found `{}`", content.chars().take(64).collect::<String>())));
         };
         let from = section.ok_or_else(|| wrong("a row before the first switch".to_owned()))?;
+        if !rows.insert(address) {
+            let switch = network.router_label(from);
+            return Err(wrong(format!("{switch} has a row for the address 0x{address} already")));
+        }
         let guid = hexadecimal_after(rest, "portguid 0x");
         let guid = guid.ok_or_else(|| wrong("a row needs a `# portguid` behind its hops".to_owned()))?;
         let Some(Target::Router(to)) = identities.target(guid).map_err(wrong)? else { continue };
@@ -281,10 +287,6 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
         };
         let port = by_port.iter().position(|&hops| hops == least).map_or(0, |position| position + 1);
         check_port(&fabric, from, port as u32).map_err(wrong)?;
-        if rows.put(matrix.place(from, to)) {
-            let (from, to) = (network.router_label(from), network.router_label(to));
-            return Err(wrong(format!("{from} has a row for {to} already")));
-        }
         if least != NO_PATH && from != to {
             let place = matrix.place(from, to);
             matrix.entries[place] = (least, u8::try_from(port).unwrap_or(0));
@@ -422,7 +424,7 @@ mod tests {
         for (said, expected) in [
             (cut(3 * rows), "matrix:15: the matrix ends without S3"),
             (cut(4 * rows - 2), "matrix:18: S2 has a row for S3, and S3 none for S2"),
-            (message(&format!("{whole}{}\n", lines[4 * rows - 1])), "matrix:21: S3 has a row for S3 already"),
+            (message(&format!("{whole}{}\n", lines[4 * rows - 1])), "matrix:21: S3 has a row for the address 0x"),
             (message(&format!("{whole}{}\n", lines[rows])), "matrix:21: S1 is there already"),
         ] {
             assert!(said.starts_with(expected), "{said}");

@@ -26,7 +26,7 @@ fn what_depends_on_waypoints_and_classes_is_said() {
     assert!(refused.contains("takes 2 classes of virtual channels, which these tables do not have"), "{refused}");
     let of_trees = ["routing", "--topology", "mesh:3x3", "--algorithm", "tree-one", "--replication", "asynchronous"];
     let refused = wormcast(&of_trees).bad_input();
-    assert!(refused.contains("expected `--replication lockstep` or `independent`"), "{refused}");
+    assert!(refused.contains("or give `lockstep` or `independent` for trees"), "{refused}");
 }
 
 #[test]

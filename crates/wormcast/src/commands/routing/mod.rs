@@ -131,8 +131,8 @@ fn settings(arguments: &Arguments) -> Settings {
 fn refusal(error: &AnalysisError, sender: &str) -> Failure {
     Failure::BadInput(match error {
         AnalysisError::NotReplicatedBySwitches(name) => format!(
-            "buffered switches do not replicate the worms of `{name}`: expected `--replication lockstep` or `independent`; \
-             the others are for `bit-string` and `multiport`"
+            "switches do not replicate the worms of `{name}`: this `--replication` is for `bit-string` and `multiport`; leave it \
+             out, or give `lockstep` or `independent` for trees"
         ),
         AnalysisError::ReplicatedBySwitches(name) => format!(
             "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
