@@ -77,7 +77,7 @@ pub(super) struct SharedLinks {
     /// Streams that are ready because of moves of this round.
     freed: List,
     /// Streams before which there was no flit and behind which there was no room when a flit came in this cycle.
-    late: Vec<u32>,
+    late: List,
     /// How many flits have moved in this cycle; and where, if that is asked for.
     moves: usize,
     moved: Vec<u32>,
@@ -108,6 +108,20 @@ impl List {
         self.items[self.length] = item;
         self.length += usize::from(condition);
     }
+
+    fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        &self.items[..self.length]
+    }
+}
+
+/// Whether both hold, without a branch: which of the two does not cannot be foreseen.
+#[inline]
+fn both(one: bool, other: bool) -> bool {
+    u8::from(one) & u8::from(other) == 1
 }
 
 impl SharedLinks {
@@ -126,6 +140,7 @@ impl SharedLinks {
             listed: List::new(space.len()),
             coming: List::new(space.len()),
             freed: List::new(space.len()),
+            late: List::new(shared * virtual_channels as usize + ports),
             ..Self::default()
         };
         for channel in 0..space.len() as u32 {
@@ -178,7 +193,7 @@ impl SharedLinks {
     #[inline]
     fn will_be_ready(&mut self, channel: u32, streams: u64) {
         let ready = &mut self.links[channel as usize].ready[self.this ^ 1];
-        self.coming.push_if(channel, *ready == 0 && streams != 0);
+        self.coming.push_if(channel, both(*ready == 0, streams != 0));
         *ready |= streams;
     }
 
@@ -187,7 +202,7 @@ impl SharedLinks {
     fn frees(&mut self, place: usize) -> bool {
         let stream = &mut self.streams[place];
         stream.room += 1;
-        stream.room == 1 && stream.waiting > 0
+        both(stream.room == 1, stream.waiting > 0)
     }
 
     /// All rounds of a cycle; notes where flits move if that is asked for.
@@ -200,15 +215,15 @@ impl SharedLinks {
         let mut offered = std::mem::take(&mut self.listed);
         let mut freed = std::mem::take(&mut self.freed);
         loop {
-            for &channel in &offered.items[..offered.length] {
+            for &channel in offered.as_slice() {
                 self.serve::<MOVES>(channel, worms, now, &mut freed);
             }
             self.moves += offered.length;
-            offered.length = 0;
+            offered.clear();
             if freed.length == 0 {
                 break;
             }
-            for &place in &freed.items[..freed.length] {
+            for &place in freed.as_slice() {
                 let channel = self.streams[place as usize].channel;
                 let link = &mut self.links[channel as usize];
                 let stream = 1 << (place - link.first);
@@ -220,10 +235,10 @@ impl SharedLinks {
                     *ready |= stream;
                 }
             }
-            freed.length = 0;
+            freed.clear();
         }
-        for position in 0..self.late.len() {
-            let place = self.late[position];
+        for position in 0..self.late.length {
+            let place = self.late.items[position];
             let stream = &mut self.streams[place as usize];
             stream.waiting += 1;
             let (channel, ready) = (stream.channel, u64::from(stream.room > 0));
@@ -262,7 +277,7 @@ impl SharedLinks {
         stream.to_come -= 1;
         let Stream { waiting, room, to_come, mut before, behind, worm, vertex, .. } = *stream;
         // The others, and this one if it has got another flit and room for it.
-        let again = u64::from(waiting > 0 && room > 0);
+        let again = u64::from(both(waiting > 0, room > 0));
         self.will_be_ready(channel, ready & !(1 << virtual_channel) | again << virtual_channel);
         if MOVES {
             self.moved.push(place);
@@ -287,16 +302,15 @@ impl SharedLinks {
     #[inline]
     fn comes(&mut self, place: u32) {
         let stream = &mut self.streams[place as usize];
-        if stream.waiting == 0 && stream.room == 0 {
-            // Room that it gets in this cycle is not for this flit.
-            self.late.push(place);
-            return;
-        }
-        let ready = u64::from(stream.waiting == 0);
-        stream.waiting += 1;
+        let (first, has_room) = (stream.waiting == 0, stream.room > 0);
+        // Room that it gets in this cycle is not for this flit.
+        let late = both(first, !has_room);
+        stream.waiting += u32::from(!late);
         let channel = stream.channel;
-        let first = self.links[channel as usize].first;
-        self.will_be_ready(channel, ready << ((place - first) % u64::BITS));
+        self.late.push_if(place, late);
+        let ready = u64::from(both(first, has_room));
+        let begin = self.links[channel as usize].first;
+        self.will_be_ready(channel, ready << ((place - begin) % u64::BITS));
     }
 
     /// A branch of a tree copies a flit; returns the stream into the buffer where that frees a slot.
