@@ -20,8 +20,8 @@ use paths::PathFlits;
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
 
-/// The flit engine. Memory: that of the core, and 4 bytes a hop of the worms in the network; with several virtual channels 32 bytes for
-/// each of them and each port, and 16 for each link and port.
+/// The flit engine. Memory: that of the core, and 4 bytes a hop of the worms in the network; with several virtual channels 36 bytes for
+/// each of them and each port, and 44 for each link and port.
 pub type FlitEngine<'a, O> = WormholeEngine<'a, O, FlitMovement>;
 
 /// Flits that move one by one.
