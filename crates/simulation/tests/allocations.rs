@@ -80,6 +80,10 @@ fn warm_engines_allocate_nothing_for_events() {
         let config = EngineConfig { selection, ..config(header) };
         let worm = rounds(WormEngine::new(algorithm.routing(), config, ()), &plans);
         check(selection, &worm, &rounds(FlitEngine::new(algorithm.routing(), config, ()), &plans));
+        // Where virtual channels share links, lists have their length from the beginning on, or grow to that of a busy cycle.
+        let shared = EngineConfig { virtual_channels: 2, ..config };
+        let shared = rounds(FlitEngine::new(algorithm.routing(), shared, ()), &plans);
+        assert!(shared[0] > 100 && shared[32..].iter().all(|&round| round < shared[0] / 100), "{name}: {shared:?}");
     }
 }
 
@@ -175,8 +179,10 @@ fn files_of_a_run_are_not_kept_in_memory() {
 #[test]
 fn runs_take_as_much_memory_as_is_said() {
     let buffered = serde_json::from_str(r#"{ "model": "central-buffer" }"#).unwrap();
+    let several = serde_json::from_str(r#"{ "virtual_channels": 4 }"#).unwrap();
     for (text, algorithm, switching, slack) in [
         ("mesh:120x120", "separate", Switching::default(), 3.0),
+        ("mesh:120x120", "separate", several, 3.0),
         ("hypercube:13", "separate", Switching::default(), 3.0),
         ("bmin:4x6", "u-min", buffered, 4.0),
     ] {

@@ -25,6 +25,9 @@ const CHANNEL_BYTES: u64 = 24;
 const NODE_BYTES: u64 = 64;
 const CHUNK_BYTES: u64 = 32;
 const SWITCH_CHANNEL_BYTES: u64 = 256;
+/// Where virtual channels share links: of each virtual channel and port, and of each link and port, besides.
+const STREAM_BYTES: u64 = 36;
+const SHARED_LINK_BYTES: u64 = 44;
 
 /// The most bytes of a flit.
 const MAX_FLIT_BYTES: u32 = 1 << 16;
@@ -248,7 +251,11 @@ impl Scenario {
             let chunks = switch.storage(network).iter().map(|storage| storage.div_ceil(flits)).sum::<u64>();
             chunks * CHUNK_BYTES + channels * SWITCH_CHANNEL_BYTES
         });
-        channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + buffers + self.tables_memory()
+        let shared = match engine.virtual_channels {
+            1 => 0,
+            _ => channels * STREAM_BYTES + (network.channels() as u64 + ports) * SHARED_LINK_BYTES,
+        };
+        channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + shared + buffers + self.tables_memory()
     }
 
     /// The bytes of the tables of the routing, as far as messages fill them.

@@ -2,13 +2,14 @@
 //!
 //! The core settles who may use which channel; then the worms move one by one, each from its header backwards: a channel belongs
 //! to one worm, so what one does in a cycle cannot matter to another before the next. A worm that could not move at all sleeps
-//! until it is granted a channel.
+//! until it is granted a channel. Where virtual channels share links, what one worm does matters to others: there it is links that are
+//! looked at, those that have something to move (`shared_links`).
 
 mod paths;
 mod shared_links;
 mod trees;
 
-use wormcast_network::ChannelId;
+use wormcast_network::{ChannelId, ChannelSpace};
 use wormcast_routing::RoutingRelation;
 
 use crate::core::worm::{Flits, Route, TreeRoute};
@@ -19,7 +20,8 @@ use paths::PathFlits;
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
 
-/// The flit engine. Memory: that of the core, and 4 bytes a hop of the worms in the network.
+/// The flit engine. Memory: that of the core, and 4 bytes a hop of the worms in the network; with several virtual channels 36 bytes for
+/// each of them and each port, and 44 for each link and port.
 pub type FlitEngine<'a, O> = WormholeEngine<'a, O, FlitMovement>;
 
 /// Flits that move one by one.
@@ -47,10 +49,11 @@ impl Flits for FlitMovement {
 impl<'a, O: Observer> FlitEngine<'a, O> {
     /// An empty network in cycle 0.
     pub fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
+        let space = ChannelSpace::new(routing.network(), config.ports);
         let movement = FlitMovement {
             active: Vec::new(),
             is_active: Vec::new(),
-            shared_links: SharedLinks::new(if config.virtual_channels > 1 { routing.network().channels() } else { 0 }),
+            shared_links: SharedLinks::new(space, config.virtual_channels),
             tree_events: Vec::new(),
         };
         Self::with(routing, config, observer, movement)
@@ -87,7 +90,8 @@ impl<O: Observer> Movement<O> for FlitMovement {
     const NAME: &'static str = "flit";
 
     fn next_event(engine: &FlitEngine<'_, O>) -> Option<Cycle> {
-        if engine.movement.active.is_empty() { engine.core.next_event() } else { Some(engine.core.now) }
+        let idle = engine.movement.active.is_empty() && !engine.movement.shared_links.busy;
+        if idle { engine.core.next_event() } else { Some(engine.core.now) }
     }
 
     fn quiet_from(engine: &FlitEngine<'_, O>) -> Cycle {
@@ -95,6 +99,13 @@ impl<O: Observer> Movement<O> for FlitMovement {
     }
 
     fn follow(engine: &mut FlitEngine<'_, O>) {
+        if engine.core.config.virtual_channels > 1 {
+            for position in 0..engine.core.granted.len() {
+                let (slot, vertex) = engine.core.granted[position];
+                engine.open_streams(slot, vertex);
+            }
+            return engine.move_on_shared_links();
+        }
         for position in 0..engine.core.granted.len() {
             let (slot, vertex) = engine.core.granted[position];
             match &mut engine.core.worms[slot as usize].route {
@@ -106,17 +117,14 @@ impl<O: Observer> Movement<O> for FlitMovement {
         for position in 0..engine.core.reminded.len() {
             engine.activate(engine.core.reminded[position]);
         }
-        if engine.core.config.virtual_channels > 1 {
-            engine.move_on_shared_links();
-        } else {
-            engine.move_worms();
-        }
+        engine.move_worms();
     }
 
     fn is_stuck(engine: &FlitEngine<'_, O>, slot: u32) -> bool {
         let worm = &engine.core.worms[slot as usize];
         match &worm.route {
             Route::Path(route, flits) => flits.holds_on(route, worm.flits, engine.core.config.buffer),
+            Route::Tree(..) if engine.core.config.virtual_channels > 1 => !engine.tree_moves_on_shared_links(slot),
             Route::Tree(..) => engine.movement.is_active.get(slot as usize) != Some(&true),
         }
     }
@@ -126,7 +134,12 @@ impl<O: Observer> Movement<O> for FlitMovement {
         match &worm.route {
             Route::Path(route, flits) => {
                 let addresses = config.header.stripped_of_path(worm.header);
-                flits.each_held(route, addresses, visit);
+                if config.virtual_channels > 1 {
+                    let left = |v| flits.left_by_streams(&engine.movement.shared_links, route, worm.flits, v);
+                    PathFlits::each_held(route, addresses, left, visit);
+                } else {
+                    PathFlits::each_held(route, addresses, |v| flits.left(v), visit);
+                }
             }
             Route::Tree(route, flits) => flits.each_held(route, config.replication, visit),
         }

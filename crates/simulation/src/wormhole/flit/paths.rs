@@ -3,6 +3,7 @@
 use wormcast_network::ChannelId;
 
 use super::FlitEngine;
+use super::shared_links::SharedLinks;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route};
 use crate::observers::observer::{Cycle, Observer};
@@ -10,24 +11,27 @@ use crate::observers::observer::{Cycle, Observer};
 /// Where the flits of a path worm are.
 ///
 /// Flits are numbered from 1 as they are injected. `left[v]` is the greatest number that has left vertex `v`; where an address
-/// flit is stripped, that counts as leaving. So vertex `v + 1` holds `left[v] - left[v + 1]` flits, stripping or not.
+/// flit is stripped, that counts as leaving. So vertex `v + 1` holds `left[v] - left[v + 1]` flits, stripping or not. Where virtual
+/// channels share links, streams count what leaves, and this is that of the last vertex alone: what was stripped.
 #[derive(Default)]
 pub struct PathFlits {
-    pub(super) left: Vec<u32>,
+    left: Vec<u32>,
+    /// Vertices that flits leave by streams, where virtual channels share links.
+    streams: u32,
     /// Whether the header has arrived at the last vertex: the address flit, and once that is stripped the one behind it.
-    pub(super) arrived: bool,
+    arrived: bool,
     /// When the address flit at the last vertex is stripped.
-    pub(super) strip_at: Cycle,
+    strip_at: Cycle,
 }
 
 /// What a path worm did in a cycle.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Step {
-    pub(super) moved: bool,
+#[derive(Clone, Copy)]
+struct Step {
+    moved: bool,
     /// There is a header at the last vertex that was not there before.
-    pub(super) header_arrived: bool,
+    header_arrived: bool,
     /// Its last flit has left the first vertex that it had not left yet.
-    pub(super) tail_left: bool,
+    tail_left: bool,
 }
 
 impl PathFlits {
@@ -35,7 +39,7 @@ impl PathFlits {
     pub(super) fn reset(&mut self) {
         self.left.clear();
         self.left.push(0);
-        (self.arrived, self.strip_at) = (false, Cycle::MAX);
+        (self.streams, self.arrived, self.strip_at) = (0, false, Cycle::MAX);
     }
 
     /// The worm was granted channels: there may be a new last vertex.
@@ -44,6 +48,16 @@ impl PathFlits {
             self.left.push(self.left.last().copied().unwrap_or(0));
             (self.arrived, self.strip_at) = (false, Cycle::MAX);
         }
+    }
+
+    /// The worm leaves a vertex by a stream: that, or the one behind it, is the last.
+    pub(super) fn opened(&mut self, vertex: u32) {
+        (self.streams, self.arrived, self.strip_at) = (vertex + 1, false, Cycle::MAX);
+    }
+
+    /// Address flits that were stripped.
+    pub(super) fn stripped(&self) -> u32 {
+        self.left.last().copied().unwrap_or(0)
     }
 
     /// Moves every flit that can move, from the header backwards: a flit crosses if it was there at the start of the cycle and
@@ -97,7 +111,7 @@ impl PathFlits {
     }
 
     /// Whether there is a header at the last vertex that was not there before.
-    pub(super) fn header_arrived(&self) -> bool {
+    fn header_arrived(&self) -> bool {
         let last = self.left.len() - 1;
         !self.arrived && self.left[last - 1] > self.left[last]
     }
@@ -105,23 +119,33 @@ impl PathFlits {
     /// Whether the worm, whose header waits, will give nothing back before that is granted something: the buffers ahead of its
     /// tail have no room for all that is left of it.
     pub(super) fn holds_on(&self, route: &PathRoute, flits: u32, buffer: u32) -> bool {
-        let last = self.left.len() - 1;
-        let ahead = u64::from(self.left[last]) + (last as u64 - u64::from(route.tail)) * u64::from(buffer);
-        ahead < u64::from(flits)
+        let left = self.left.last().copied().unwrap_or(0);
+        // Before the worm enters the network, it has no vertex.
+        let ahead = route.hops().skip(1).count() as u64;
+        u64::from(left) + ahead * u64::from(buffer) < u64::from(flits)
+    }
+
+    /// The number of the last flit that has left a vertex.
+    pub(super) fn left(&self, vertex: u32) -> u32 {
+        // A channel that has just been granted leads to a vertex that no flit is counted at.
+        self.left.get(vertex as usize).copied().unwrap_or(0)
+    }
+
+    /// The same where virtual channels share links.
+    pub(super) fn left_by_streams(&self, shared: &SharedLinks, route: &PathRoute, flits: u32, vertex: u32) -> u32 {
+        if vertex < self.streams { shared.left(route, flits, vertex) } else { 0 }
     }
 
     /// Calls `visit` with each channel that is held, its virtual channel and the flits that have crossed it; `addresses` is the
-    /// number of header flits, if they are stripped.
+    /// number of header flits, if they are stripped, and `left` the last flit that has left a vertex.
     pub(super) fn each_held(
-        &self,
         route: &PathRoute,
         addresses: Option<u32>,
+        left: impl Fn(u32) -> u32,
         visit: &mut dyn FnMut(ChannelId, u32, u32),
     ) {
         let mut stripped = route.stripped;
         for (vertex, hop) in route.hops() {
-            // A channel that has just been granted leads to a vertex that no flit is counted at.
-            let left = |vertex: u32| self.left.get(vertex as usize).copied().unwrap_or(0);
             if vertex > 0 {
                 visit(hop.entered_by, hop.virtual_channel, left(vertex - 1).saturating_sub(stripped));
             }
@@ -133,7 +157,7 @@ impl PathFlits {
     }
 
     /// No flit is lost, made up or out of its buffer.
-    pub(super) fn check(&self, flits: u32, buffer: u32) {
+    fn check(&self, flits: u32, buffer: u32) {
         debug_assert!(self.left[0] <= flits);
         debug_assert!(
             self.left.windows(2).all(|pair| pair[1] <= pair[0] && pair[0] - pair[1] <= buffer),
@@ -164,27 +188,36 @@ impl<O: Observer> FlitEngine<'_, O> {
     }
 
     /// Does what follows from a path worm's step; returns whether it goes on.
-    pub(super) fn settle_path(&mut self, slot: u32, step: Step) -> bool {
-        let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { return false };
-        let (tail, last) = (route.tail, route.last());
+    fn settle_path(&mut self, slot: u32, step: Step) -> bool {
+        let Route::Path(route, _) = &self.core.worms[slot as usize].route else { return false };
+        let tail = route.tail;
         if step.header_arrived {
-            flits.arrived = true;
-            let strips = flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips();
-            if strips {
-                let strip_at = self.core.now + 1 + Cycle::from(self.core.config.strip_delay);
-                flits.strip_at = strip_at;
-                self.core.remind(strip_at, slot);
-            } else {
-                self.core.route_header(slot, last);
-            }
+            self.header_arrives(slot);
         }
         // At most one vertex a cycle: the next one holds the flit.
         let gone = step.tail_left && self.tail_leaves(slot, tail);
         step.moved && !gone
     }
 
+    /// There is a header at the last vertex of a path worm, unless it was there before.
+    pub(super) fn header_arrives(&mut self, slot: u32) {
+        let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { return };
+        if std::mem::replace(&mut flits.arrived, true) {
+            return;
+        }
+        let strips = flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips();
+        if strips {
+            let strip_at = self.core.now + 1 + Cycle::from(self.core.config.strip_delay);
+            flits.strip_at = strip_at;
+            self.core.remind(strip_at, slot);
+        } else {
+            let last = route.last();
+            self.core.route_header(slot, last);
+        }
+    }
+
     /// The last flit of a path worm leaves a vertex in this cycle; returns whether that was the last vertex.
-    fn tail_leaves(&mut self, slot: u32, vertex: u32) -> bool {
+    pub(super) fn tail_leaves(&mut self, slot: u32, vertex: u32) -> bool {
         let now = self.core.now;
         if self.core.departs(slot, vertex, now) {
             self.core.deliver(slot, vertex);

@@ -8,227 +8,485 @@
 //! same time, so the outcome does not depend on the order in which they are looked at. Moves that share no link, those from and
 //! to processors, take part in the rounds: what they free counts from the next round on. Stripped flits have left before the
 //! first round.
+//!
+//! What a worm sends over a virtual channel, or over a port, is a *stream*. Whether one is ready is changed by nothing but moves of its own and
+//! of its neighbours. So the first round looks at links with ready streams only, and each further one at streams whose buffers have got
+//! room in the round before: a cycle takes O(flits that move), whatever waits.
 
-use wormcast_network::ChannelId;
+use wormcast_network::{ChannelId, ChannelSpace};
 
-use super::FlitEngine;
-use super::paths::{Step, report_crossing};
-use super::trees::Copying;
-use crate::core::worm::Route;
-use crate::observers::observer::Observer;
-use crate::selection::Selector;
+use super::paths::report_crossing;
+use super::trees::{Copying, TreeEvent};
+use super::{FlitEngine, FlitMovement};
+use crate::core::arbiter::NONE;
+use crate::core::worm::{PathRoute, Route, WormState};
+use crate::observers::observer::{Cycle, Observer};
 
-/// A flit that could cross a link: (distance in the round robin, virtual channel, worm, vertex that the flit leaves; of a tree, the one that it goes to).
-type Offer = (u32, u32, u32, u32);
+/// Marks the vertices of trees, and deliveries among these.
+const TREE: u32 = 1 << 31;
+const DELIVERY: u32 = 1 << 30;
 
-/// Marks a delivery of a tree among vertices.
-const DELIVERY: usize = 1 << 31;
-
-/// A link and its turns.
-#[derive(Clone, Default)]
-struct Link {
-    /// The virtual channel that comes first.
-    turn: u32,
-    /// Whether it has served in this cycle.
-    served: bool,
-    /// The best offer of this round.
-    offer: Option<Offer>,
+/// What a worm sends over a virtual channel of a link, or over a port.
+#[derive(Clone, Copy, Default)]
+struct Stream {
+    /// Flits in the buffer before it that were there when the cycle began and have not crossed.
+    waiting: u32,
+    /// Free slots in the buffer behind it.
+    room: u32,
+    /// Flits that have not crossed.
+    to_come: u32,
+    /// Of a path worm, the stream into the buffer before it.
+    before: u32,
+    /// Of a path worm, the stream out of the buffer behind it, or `NONE` until the header has got on. Of a tree that goes on, `NONE`.
+    behind: u32,
+    /// The slot of the worm.
+    worm: u32,
+    /// The vertex that it leaves; of a tree, the one that it goes to, or the delivery.
+    vertex: u32,
+    channel: u32,
 }
 
-/// Whose turn it is on each link, and this cycle's bookkeeping.
+/// A link and its turns; or a port, a link of its own.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    /// A bit for each virtual channel whose stream is ready: in this cycle, as far as that is known, and in the next. `SharedLinks::this` says which is which.
+    ready: [u64; 2],
+    /// The cycle after the one in which it served last.
+    served: Cycle,
+    /// The place of the stream on its first virtual channel.
+    first: u32,
+    /// The virtual channel that comes first.
+    turn: u8,
+}
+
+/// All streams, whose turn it is on each link, and this cycle's bookkeeping.
 #[derive(Default)]
 pub(super) struct SharedLinks {
+    virtual_channels: u32,
+    /// Links between routers: as many channels come first.
+    shared: usize,
+    /// Of each virtual channel (link by link), then of each port; and one that stands for all that there are not.
+    streams: Vec<Stream>,
     links: Vec<Link>,
-    /// Links that have served in this cycle: those, and the virtual channels served.
-    served: Vec<(ChannelId, u32)>,
-    /// Links with an offer in this round.
-    offered: Vec<ChannelId>,
-    /// Moves of this round that share no link: (worm, vertex).
-    free: Vec<(u32, usize)>,
-    /// For each active worm, how many flits have left each vertex at the start of the cycle.
-    before: Vec<Vec<u32>>,
+    /// Which half of `Link::ready` is of this cycle.
+    this: usize,
+    /// Links with streams that are ready in this cycle, before its first round.
+    listed: List,
+    /// Links with streams that are ready in the next cycle, as far as that is known.
+    coming: List,
+    /// Streams that are ready because of moves of this round.
+    freed: List,
+    /// Streams before which there was no flit and behind which there was no room when a flit came in this cycle.
+    late: List,
+    /// How many flits have moved in this cycle; and where, if that is asked for.
+    moves: usize,
+    moved: Vec<u32>,
+    /// Path worms of which a flit has come to the vertex where the header is.
+    arrivals: Vec<u32>,
+    /// Path worms whose last flit has left a vertex.
+    tails: Vec<u32>,
+    /// What has happened to trees.
+    tree_events: Vec<(u32, TreeEvent)>,
+    /// Whether there may be something to move in the next cycle.
+    pub(super) busy: bool,
+}
+
+/// A list of bounded length, to which adding costs the same whether something is added or not: that cannot be foreseen.
+#[derive(Default)]
+struct List {
+    items: Vec<u32>,
+    length: usize,
+}
+
+impl List {
+    fn new(most: usize) -> Self {
+        Self { items: vec![0; most + 1], length: 0 }
+    }
+
+    #[inline]
+    fn push_if(&mut self, item: u32, condition: bool) {
+        self.items[self.length] = item;
+        self.length += usize::from(condition);
+    }
+
+    fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        &self.items[..self.length]
+    }
+}
+
+/// Whether both hold, without a branch: which of the two does not cannot be foreseen.
+#[inline]
+fn both(one: bool, other: bool) -> bool {
+    u8::from(one) & u8::from(other) == 1
 }
 
 impl SharedLinks {
-    pub(super) fn new(links: usize) -> Self {
-        Self { links: vec![Link::default(); links], ..Self::default() }
+    /// For links with several virtual channels; otherwise there is nothing to share.
+    pub(super) fn new(space: ChannelSpace, virtual_channels: u32) -> Self {
+        if virtual_channels == 1 {
+            return Self::default();
+        }
+        debug_assert!(virtual_channels <= u64::BITS);
+        let (shared, ports) = (space.links(), space.len() - space.links());
+        let mut links = Self {
+            virtual_channels,
+            shared,
+            streams: vec![Stream::default(); shared * virtual_channels as usize + ports + 1],
+            links: vec![Link::default(); space.len()],
+            listed: List::new(space.len()),
+            coming: List::new(space.len()),
+            freed: List::new(space.len()),
+            late: List::new(shared * virtual_channels as usize + ports),
+            ..Self::default()
+        };
+        for channel in 0..space.len() as u32 {
+            links.links[channel as usize].first = links.place(channel, 0) as u32;
+        }
+        links
     }
 
-    /// Takes the offer of a flit to cross a link in this round, unless the link has served or has a better one.
-    fn offer(&mut self, link: ChannelId, virtual_channel: u32, virtual_channels: u32, (slot, vertex): (u32, usize)) {
-        let at = &mut self.links[link.index()];
-        if at.served {
-            return;
+    /// The place of the stream that stands for those that there are not: before one out of a processor, and behind one into a processor.
+    fn no_stream(&self) -> u32 {
+        self.streams.len() as u32 - 1
+    }
+
+    /// The place of the stream on a virtual channel.
+    fn place(&self, channel: u32, virtual_channel: u32) -> usize {
+        let channel = channel as usize;
+        let ports = channel.saturating_sub(self.shared);
+        (channel - ports) * self.virtual_channels as usize + ports + virtual_channel as usize
+    }
+
+    /// The place of the stream by which a path worm leaves a vertex.
+    fn out_of(&self, route: &PathRoute, vertex: u32) -> usize {
+        if vertex < route.last() {
+            let hop = route.hop(vertex + 1);
+            self.place(hop.entered_by.raw(), hop.virtual_channel)
+        } else {
+            self.place(route.hop(vertex).consumption, 0)
         }
-        let distance = (virtual_channel + virtual_channels - at.turn) % virtual_channels;
-        let offer = (distance, virtual_channel, slot, vertex as u32);
-        match &mut at.offer {
-            Some(best) => *best = offer.min(*best),
-            none => {
-                *none = Some(offer);
-                self.offered.push(link);
+    }
+
+    /// A worm may send over a channel from this cycle on.
+    fn open(&mut self, place: usize, stream: Stream) {
+        debug_assert_eq!(self.streams[place].to_come, 0, "the stream before it has ended");
+        self.streams[place] = stream;
+        if stream.waiting > 0 {
+            self.is_ready(place);
+        }
+    }
+
+    /// Notes before the first round that a stream is ready.
+    fn is_ready(&mut self, place: usize) {
+        let channel = self.streams[place].channel;
+        let link = &mut self.links[channel as usize];
+        let ready = &mut link.ready[self.this];
+        self.listed.push_if(channel, *ready == 0);
+        *ready |= 1 << (place as u32 - link.first);
+    }
+
+    /// Notes which streams of a link will be ready in the next cycle.
+    #[inline]
+    fn will_be_ready(&mut self, channel: u32, streams: u64) {
+        let ready = &mut self.links[channel as usize].ready[self.this ^ 1];
+        self.coming.push_if(channel, both(*ready == 0, streams != 0));
+        *ready |= streams;
+    }
+
+    /// A slot of the buffer behind a stream is free; returns whether that makes it ready.
+    #[inline]
+    fn frees(&mut self, place: usize) -> bool {
+        let stream = &mut self.streams[place];
+        stream.room += 1;
+        both(stream.room == 1, stream.waiting > 0)
+    }
+
+    /// All rounds of a cycle; notes where flits move if that is asked for.
+    fn rounds<const MOVES: bool>(&mut self, worms: &mut [WormState<FlitMovement>], now: Cycle) {
+        self.moves = 0;
+        self.moved.clear();
+        // It is never freed, and no flit that comes makes it ready.
+        let no_stream = self.no_stream() as usize;
+        self.streams[no_stream] = Stream { waiting: 1, room: 1, ..Stream::default() };
+        let mut offered = std::mem::take(&mut self.listed);
+        let mut freed = std::mem::take(&mut self.freed);
+        loop {
+            for &channel in offered.as_slice() {
+                self.serve::<MOVES>(channel, worms, now, &mut freed);
+            }
+            self.moves += offered.length;
+            offered.clear();
+            if freed.length == 0 {
+                break;
+            }
+            for &place in freed.as_slice() {
+                let channel = self.streams[place as usize].channel;
+                let link = &mut self.links[channel as usize];
+                let stream = 1 << (place - link.first);
+                if link.served > now {
+                    self.will_be_ready(channel, stream);
+                } else {
+                    let ready = &mut link.ready[self.this];
+                    offered.push_if(channel, *ready == 0);
+                    *ready |= stream;
+                }
+            }
+            freed.clear();
+        }
+        for position in 0..self.late.length {
+            let place = self.late.items[position];
+            let stream = &mut self.streams[place as usize];
+            stream.waiting += 1;
+            let (channel, ready) = (stream.channel, u64::from(stream.room > 0));
+            let first = self.links[channel as usize].first;
+            self.will_be_ready(channel, ready << (place - first));
+        }
+        self.late.clear();
+        self.freed = freed;
+        self.listed = std::mem::replace(&mut self.coming, offered);
+        self.this ^= 1;
+    }
+
+    /// A link serves the ready stream whose turn it is.
+    #[inline]
+    fn serve<const MOVES: bool>(
+        &mut self,
+        channel: u32,
+        worms: &mut [WormState<FlitMovement>],
+        now: Cycle,
+        freed: &mut List,
+    ) {
+        let link = &mut self.links[channel as usize];
+        let ready = std::mem::take(&mut link.ready[self.this]);
+        let turn = u32::from(link.turn);
+        let virtual_channel = (turn + ready.rotate_right(turn).trailing_zeros()) % u64::BITS;
+        link.turn = ((virtual_channel + 1) % u64::BITS) as u8;
+        link.served = now + 1;
+        let place = link.first + virtual_channel;
+        let stream = &mut self.streams[place as usize];
+        debug_assert!(
+            stream.waiting > 0 && stream.room > 0 && stream.to_come > 0,
+            "a ready stream has a flit and room"
+        );
+        stream.waiting -= 1;
+        stream.room -= 1;
+        stream.to_come -= 1;
+        let Stream { waiting, room, to_come, mut before, behind, worm, vertex, .. } = *stream;
+        // The others, and this one if it has got another flit and room for it.
+        let again = u64::from(both(waiting > 0, room > 0));
+        self.will_be_ready(channel, ready & !(1 << virtual_channel) | again << virtual_channel);
+        if MOVES {
+            self.moved.push(place);
+        }
+        if vertex & TREE != 0 {
+            before = self.copy(worms, worm, vertex, now);
+        } else if to_come == 0 {
+            self.tails.push(worm);
+        }
+        let is_ready = self.frees(before as usize);
+        freed.push_if(before, is_ready);
+        if behind != NONE {
+            self.comes(behind);
+        } else if vertex & TREE != 0 {
+            self.comes_to_branches(worms, worm, vertex & !TREE);
+        } else {
+            self.arrivals.push(worm);
+        }
+    }
+
+    /// A flit has come into the buffer before a stream. It can leave it in the next cycle.
+    #[inline]
+    fn comes(&mut self, place: u32) {
+        let stream = &mut self.streams[place as usize];
+        let (first, has_room) = (stream.waiting == 0, stream.room > 0);
+        // Room that it gets in this cycle is not for this flit.
+        let late = both(first, !has_room);
+        stream.waiting += u32::from(!late);
+        let channel = stream.channel;
+        self.late.push_if(place, late);
+        let ready = u64::from(both(first, has_room));
+        let begin = self.links[channel as usize].first;
+        self.will_be_ready(channel, ready << ((place - begin) % u64::BITS));
+    }
+
+    /// A branch of a tree copies a flit; returns the stream into the buffer where that frees a slot.
+    fn copy(&mut self, worms: &mut [WormState<FlitMovement>], slot: u32, vertex: u32, now: Cycle) -> u32 {
+        let Route::Tree(route, flits) = &mut worms[slot as usize].route else { return self.no_stream() };
+        let number = vertex & !(TREE | DELIVERY);
+        let copying = if vertex & DELIVERY == 0 { Copying::To(number) } else { Copying::Consumed(number) };
+        match flits.copy(route, copying, now, |event| self.tree_events.push((slot, event))) {
+            None | Some(0) => self.no_stream(),
+            Some(vertex) => {
+                let at = &route.vertices[vertex];
+                self.place(at.entered_by.raw(), at.virtual_channel) as u32
             }
         }
     }
 
-    /// Every link serves its best offer; calls `moves` with each worm and the vertex that its flit leaves. Returns whether any flit moved.
-    fn serve(&mut self, mut moves: impl FnMut(u32, usize)) -> bool {
-        let any = !self.offered.is_empty() || !self.free.is_empty();
-        for link in self.offered.drain(..) {
-            let at = &mut self.links[link.index()];
-            if let Some((_, virtual_channel, slot, vertex)) = at.offer.take() {
-                at.served = true;
-                self.served.push((link, virtual_channel));
-                moves(slot, vertex as usize);
-            }
+    /// A flit of a tree has come to a vertex.
+    fn comes_to_branches(&mut self, worms: &[WormState<FlitMovement>], slot: u32, vertex: u32) {
+        let Route::Tree(route, _) = &worms[slot as usize].route else { return };
+        let at = &route.vertices[vertex as usize];
+        for child in route.children(vertex as usize).map(|child| &route.vertices[child]).filter(|child| child.reserved)
+        {
+            self.comes(self.place(child.entered_by.raw(), child.virtual_channel) as u32);
         }
-        self.free.drain(..).for_each(|(slot, vertex)| moves(slot, vertex));
-        any
+        for delivery in route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE) {
+            self.comes(self.place(delivery.channel.raw(), 0) as u32);
+        }
     }
 
-    /// Nothing else moves in this cycle: those that were served have had their turn.
-    fn end_rounds(&mut self, selector: &mut Selector) {
-        let counts = selector.counts_flits();
-        for (link, virtual_channel) in self.served.drain(..) {
-            if counts {
-                selector.crossed(link, 1);
-            }
-            let at = &mut self.links[link.index()];
-            (at.turn, at.served) = (virtual_channel + 1, false);
-        }
+    /// The number of the last flit of a path worm that has left a vertex, 0 before the first.
+    pub(super) fn left(&self, route: &PathRoute, flits: u32, vertex: u32) -> u32 {
+        flits - self.streams[self.out_of(route, vertex)].to_come
+    }
+
+    /// Whether the stream on a virtual channel is ready, before the first round.
+    fn may_move(&self, channel: u32, virtual_channel: u32) -> bool {
+        self.links[channel as usize].ready[self.this] >> virtual_channel & 1 == 1
     }
 }
 
 impl<O: Observer> FlitEngine<'_, O> {
-    pub(super) fn move_on_shared_links(&mut self) {
-        let mut shared = std::mem::take(&mut self.movement.shared_links);
-        let mut active = std::mem::take(&mut self.movement.active);
-        self.begin_rounds(&mut shared, &active);
-        loop {
-            self.offer_flits(&mut shared, &active);
-            let moved = shared.serve(|slot, vertex| match &mut self.core.worms[slot as usize].route {
-                Route::Path(_, flits) => flits.left[vertex] += 1,
-                Route::Tree(route, flits) if vertex & DELIVERY != 0 => {
-                    flits.copy(route, Copying::Consumed((vertex & !DELIVERY) as u32));
+    /// A header is granted what it asked for at a vertex: its worm sends over more channels.
+    pub(super) fn open_streams(&mut self, slot: u32, vertex: u32) {
+        let (buffer, worm) = (self.core.config.buffer, &mut self.core.worms[slot as usize]);
+        let shared = &mut self.movement.shared_links;
+        let no_stream = shared.no_stream();
+        let open = Stream { room: buffer, before: no_stream, behind: NONE, worm: slot, ..Stream::default() };
+        match &mut worm.route {
+            Route::Path(route, flits) => {
+                let place = shared.out_of(route, vertex);
+                let mut stream = Stream { to_come: worm.flits - flits.stripped(), vertex, ..open };
+                if vertex == 0 {
+                    stream.waiting = worm.flits;
+                } else {
+                    let before = shared.out_of(route, vertex - 1);
+                    stream.before = before as u32;
+                    stream.waiting = buffer - shared.streams[before].room;
+                    shared.streams[before].behind = place as u32;
                 }
-                Route::Tree(route, flits) => flits.copy(route, Copying::To(vertex as u32)),
-            });
-            if !moved {
-                break;
+                if vertex < route.last() {
+                    stream.channel = route.hop(vertex + 1).entered_by.raw();
+                } else {
+                    (stream.channel, stream.room, stream.behind) = (route.hop(vertex).consumption, NONE, no_stream);
+                }
+                flits.opened(vertex);
+                shared.open(place, stream);
+            }
+            Route::Tree(route, flits) => {
+                flits.granted(route, vertex);
+                let total = route.vertices[vertex as usize].total;
+                let arrived = flits.arrived(route, vertex as usize);
+                let open = Stream { waiting: arrived, to_come: total, ..open };
+                let mut begin = |channel: ChannelId, virtual_channel, stream: Stream| {
+                    let place = shared.place(channel.raw(), virtual_channel);
+                    let Stream { worm, vertex, to_come, .. } = shared.streams[place];
+                    // Others may have been granted before.
+                    if to_come == 0 || (worm, vertex) != (slot, stream.vertex) {
+                        shared.open(place, Stream { channel: channel.raw(), ..stream });
+                    }
+                };
+                for child in route.children(vertex as usize) {
+                    let to = &route.vertices[child];
+                    if to.reserved && flits.is_untouched(Copying::To(child as u32)) {
+                        begin(to.entered_by, to.virtual_channel, Stream { vertex: TREE | child as u32, ..open });
+                    }
+                }
+                let (first, end) = route.vertices[vertex as usize].deliveries;
+                for delivery in first..end {
+                    let channel = route.deliveries[delivery as usize].channel;
+                    if channel.raw() != NONE && flits.is_untouched(Copying::Consumed(delivery)) {
+                        let vertex = TREE | DELIVERY | delivery;
+                        begin(channel, 0, Stream { vertex, room: NONE, behind: no_stream, ..open });
+                    }
+                }
             }
         }
-        shared.end_rounds(&mut self.core.channels.arbiter.selector);
-        let mut position = 0;
-        active.retain(|&slot| {
-            let before = &shared.before[position];
-            position += 1;
-            let goes_on = match self.core.worms[slot as usize].route {
-                Route::Path(..) => self.settle_on_shared_links(slot, before),
-                Route::Tree(..) => self.settle_copies(slot, before),
-            };
-            self.movement.is_active[slot as usize] = goes_on;
-            goes_on
-        });
-        self.movement.active = active;
+    }
+
+    pub(super) fn move_on_shared_links(&mut self) {
+        let mut shared = std::mem::take(&mut self.movement.shared_links);
+        self.strip_addresses(&mut shared);
+        let selector = &mut self.core.channels.arbiter.selector;
+        if O::FLITS || selector.counts_flits() {
+            shared.rounds::<true>(&mut self.core.worms, self.core.now);
+            if selector.counts_flits() {
+                let channels = shared.moved.iter().map(|&place| shared.streams[place as usize].channel);
+                let links = channels.filter(|&channel| (channel as usize) < shared.shared);
+                links.for_each(|link| selector.crossed(ChannelId::new(link), 1));
+            }
+        } else {
+            shared.rounds::<false>(&mut self.core.worms, self.core.now);
+        }
+        if O::FLITS {
+            self.report_flits(&shared);
+        }
+        for slot in shared.arrivals.drain(..) {
+            self.header_arrives(slot);
+        }
+        // The flit behind one that was stripped may have been there already.
+        for position in 0..self.core.reminded.len() {
+            let slot = self.core.reminded[position];
+            let Route::Path(route, _) = &self.core.worms[slot as usize].route else { continue };
+            if shared.streams[shared.out_of(route, route.last() - 1)].room < self.core.config.buffer {
+                self.header_arrives(slot);
+            }
+        }
+        // Flits of worms that are done now, and of no others: nothing can come of these in the next cycle.
+        let mut last = 0;
+        for slot in shared.tails.drain(..) {
+            let Route::Path(route, _) = &self.core.worms[slot as usize].route else { continue };
+            last += usize::from(self.tail_leaves(slot, route.tail));
+        }
+        for (slot, event) in shared.tree_events.drain(..) {
+            last += self.settle_branch(slot, event);
+        }
+        shared.busy = shared.listed.length > 0 || !self.core.reminded.is_empty() || shared.moves > last;
         self.movement.shared_links = shared;
     }
 
-    /// Notes where flits are at the start of the cycle; address flits are stripped.
-    fn begin_rounds(&mut self, shared: &mut SharedLinks, active: &[u32]) {
-        shared.before.resize_with(active.len().max(shared.before.len()), Vec::new);
-        for (before, &slot) in shared.before.iter_mut().zip(active) {
-            before.clear();
-            match &mut self.core.worms[slot as usize].route {
-                Route::Path(route, flits) => {
-                    before.extend_from_slice(&flits.left);
-                    if !route.complete && flits.strip_at == self.core.now {
-                        flits.strip();
-                    }
-                }
-                Route::Tree(route, flits) => flits.positions(route, before),
+    /// Strips the address flits whose time has come.
+    fn strip_addresses(&mut self, shared: &mut SharedLinks) {
+        for &slot in &self.core.reminded {
+            let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { continue };
+            flits.strip();
+            let into = shared.out_of(route, route.last() - 1);
+            if shared.frees(into) {
+                shared.is_ready(into);
             }
         }
     }
 
-    /// Offers to the links what is ready in this round.
-    fn offer_flits(&self, shared: &mut SharedLinks, active: &[u32]) {
-        let (buffer, virtual_channels) = (self.core.config.buffer, self.core.config.virtual_channels);
-        for (position, &slot) in active.iter().enumerate() {
-            let worm = &self.core.worms[slot as usize];
-            let (route, flits) = match &worm.route {
-                Route::Path(route, flits) => (route, flits),
-                Route::Tree(route, flits) => {
-                    let before = std::mem::take(&mut shared.before[position]);
-                    flits.each_copy(route, Some(&before), buffer, |copying| match copying {
-                        // Into the source's router.
-                        Copying::To(1) => shared.free.push((slot, 1)),
-                        Copying::To(vertex) => {
-                            let at = &route.vertices[vertex as usize];
-                            let move_to = (slot, vertex as usize);
-                            shared.offer(at.entered_by, at.virtual_channel, virtual_channels, move_to);
-                        }
-                        Copying::Consumed(delivery) => shared.free.push((slot, delivery as usize | DELIVERY)),
-                    });
-                    shared.before[position] = before;
-                    continue;
+    fn report_flits(&mut self, shared: &SharedLinks) {
+        for stream in shared.moved.iter().map(|&place| &shared.streams[place as usize]) {
+            let worm = &self.core.worms[stream.worm as usize];
+            let (now, observer) = (self.core.now, &mut self.core.reports.observer);
+            match &worm.route {
+                Route::Path(route, _) => {
+                    let addresses = self.core.config.header.stripped_of_path(worm.header).unwrap_or(0);
+                    let (vertex, flit) = (stream.vertex as usize, worm.flits - stream.to_come);
+                    report_crossing(observer, now, worm.id, route, vertex, flit, addresses);
                 }
-            };
-            let last = route.last() as usize;
-            for vertex in route.tail as usize..=last {
-                let before = &shared.before[position];
-                if flits.left[vertex] > before[vertex] || (vertex == last && !route.complete) {
-                    continue;
-                }
-                let supply = if vertex == 0 { worm.flits } else { before[vertex - 1] };
-                let room = vertex == last || flits.left[vertex] - flits.left[vertex + 1] < buffer;
-                if supply <= flits.left[vertex] || !room {
-                    continue;
-                }
-                if vertex == 0 || vertex == last {
-                    shared.free.push((slot, vertex));
-                } else {
-                    let hop = route.hop(vertex as u32 + 1);
-                    shared.offer(hop.entered_by, hop.virtual_channel, virtual_channels, (slot, vertex));
+                Route::Tree(..) => {
+                    observer.flit(now, worm.id, ChannelId::new(stream.channel), worm.flits - stream.to_come);
                 }
             }
         }
     }
 
-    /// Does what follows from a worm's moves, with the flits that had left each vertex `before` them; returns whether it may move in the next
-    /// cycle.
-    fn settle_on_shared_links(&mut self, slot: u32, before: &[u32]) -> bool {
-        let (now, config) = (self.core.now, self.core.config);
-        let worm = &self.core.worms[slot as usize];
-        let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
-        let Route::Path(route, flits) = &worm.route else { return false };
-        if O::FLITS {
-            let last = route.last() as usize;
-            for vertex in (route.tail as usize..=last).filter(|&v| flits.left[v] > before[v]) {
-                if vertex < last || route.complete {
-                    let observer = &mut self.core.reports.observer;
-                    report_crossing(observer, now, worm.id, route, vertex, flits.left[vertex], addresses);
-                }
-            }
-        }
-        let step = Step {
-            moved: flits.left != *before,
-            header_arrived: flits.header_arrived(),
-            tail_left: flits.left[route.tail as usize] == worm.flits,
-        };
-        if cfg!(debug_assertions) {
-            flits.check(worm.flits, config.buffer);
-        }
-        // A worm that lost every link may win one in the next cycle: it goes on until it is done or stuck.
-        self.settle_path(slot, step) || (self.core.worms[slot as usize].live && self.has_ready_flit(slot))
-    }
-
-    /// Whether a flit of a path worm could cross if its link served it.
-    fn has_ready_flit(&self, slot: u32) -> bool {
-        let worm = &self.core.worms[slot as usize];
-        let Route::Path(route, flits) = &worm.route else { return false };
-        (route.tail as usize..route.last() as usize).any(|vertex| {
-            let supply = if vertex == 0 { worm.flits } else { flits.left[vertex - 1] };
-            supply > flits.left[vertex] && flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer
-        })
+    /// Whether a tree worm has moved in the last cycle, or may move in this one.
+    pub(super) fn tree_moves_on_shared_links(&self, slot: u32) -> bool {
+        let Route::Tree(route, flits) = &self.core.worms[slot as usize].route else { return false };
+        let shared = &self.movement.shared_links;
+        let mut branches = route.vertices.iter().filter(|at| at.reserved);
+        let mut deliveries = route.deliveries.iter().filter(|delivery| delivery.channel.raw() != NONE);
+        flits.has_moved_before(self.core.now)
+            || branches.any(|at| shared.may_move(at.entered_by.raw(), at.virtual_channel))
+            || deliveries.any(|delivery| shared.may_move(delivery.channel.raw(), 0))
     }
 }

@@ -8,7 +8,7 @@ use super::FlitEngine;
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{Address, Guide, Route, TreeRoute};
-use crate::observers::observer::Observer;
+use crate::observers::observer::{Cycle, Observer};
 
 /// What happened to a tree worm at a vertex in a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +43,9 @@ pub struct TreeFlits {
     length: u32,
     /// A header flit that no output of its router leads on: where it is, and the router that it names.
     lost: Option<(RouterId, RouterId)>,
+    /// When copies were made last on shared links, `Cycle::MAX` before the first, and how many.
+    copied_in: Cycle,
+    copied: usize,
 }
 
 /// What routers decode headers with.
@@ -65,7 +68,16 @@ struct VertexFlits {
 impl TreeFlits {
     pub(super) fn new(route: &TreeRoute, header: u32, length: u32) -> Self {
         let decoded = matches!(route.guide, Guide::Header { .. });
-        let mut flits = Self { vertices: Vec::new(), consumed: Vec::new(), open: 0, decoded, length, lost: None };
+        let mut flits = Self {
+            vertices: Vec::new(),
+            consumed: Vec::new(),
+            open: 0,
+            decoded,
+            length,
+            lost: None,
+            copied_in: Cycle::MAX,
+            copied: 0,
+        };
         flits.grow(route);
         if decoded {
             flits.vertices[0].addresses = (1..=header).collect();
@@ -286,94 +298,64 @@ impl TreeFlits {
         moved
     }
 
-    /// Replaces `out` by where flits are: how many have entered each vertex, have left each, and were taken by each delivery.
-    pub(super) fn positions(&mut self, route: &TreeRoute, out: &mut Vec<u32>) {
-        self.grow(route);
-        out.clear();
-        out.extend(self.vertices.iter().map(|vertex| vertex.entered));
-        out.extend(self.vertices.iter().map(|vertex| vertex.left));
-        out.extend(&self.consumed);
+    /// Flits that a vertex has had, and has to make copies of.
+    pub(super) fn arrived(&self, route: &TreeRoute, v: usize) -> u32 {
+        if v == 0 { route.vertices[0].total } else { self.vertices[v].entered }
     }
 
-    /// Calls `visit` with each copy that an independent branch can make, if it has made none since flits were at the positions `before`, when the cycle began;
-    /// without these, those that it can make when the next cycle begins.
-    pub(super) fn each_copy(
-        &self,
-        route: &TreeRoute,
-        before: Option<&[u32]>,
-        buffer: u32,
-        mut visit: impl FnMut(Copying),
-    ) {
-        let vertices = self.vertices.len();
-        let entered = |v: usize| before.map_or(self.vertices[v].entered, |before| before[v]);
-        for v in 0..vertices {
-            if self.vertices[v].left == self.total(route, v) {
-                continue;
-            }
-            let arrived = if v == 0 { route.vertices[0].total } else { entered(v) };
-            for c in route.children(v) {
-                let copied = self.vertices[c].entered;
-                if route.vertices[c].reserved && copied == entered(c) && arrived > copied && self.has_room(c, buffer) {
-                    visit(Copying::To(c as u32));
-                }
-            }
-            let (first, end) = route.vertices[v].deliveries;
-            for delivery in first..end {
-                let consumed = self.consumed[delivery as usize];
-                let still = before.is_none_or(|before| before[2 * vertices + delivery as usize] == consumed);
-                if still && arrived > consumed && route.deliveries[delivery as usize].channel.raw() != NONE {
-                    visit(Copying::Consumed(delivery));
-                }
-            }
+    /// Whether nothing has been copied there.
+    pub(super) fn is_untouched(&self, copying: Copying) -> bool {
+        0 == match copying {
+            Copying::To(vertex) => self.vertices[vertex as usize].entered,
+            Copying::Consumed(delivery) => self.consumed[delivery as usize],
         }
     }
 
-    /// Makes a copy; the slot of the flit frees with the last one.
-    pub(super) fn copy(&mut self, route: &TreeRoute, copying: Copying) {
+    /// Whether a copy was made in the cycle before `now`, on shared links.
+    pub(super) fn has_moved_before(&self, now: Cycle) -> bool {
+        self.copied_in.checked_add(1) == Some(now)
+    }
+
+    /// Makes a copy in cycle `now`, on shared links; calls `event` with what follows. Returns the vertex where it was the last one of a flit, whose slot is free.
+    pub(super) fn copy(
+        &mut self,
+        route: &TreeRoute,
+        copying: Copying,
+        now: Cycle,
+        mut event: impl FnMut(TreeEvent),
+    ) -> Option<usize> {
+        self.copied = if self.copied_in == now { self.copied + 1 } else { 1 };
+        self.copied_in = now;
         let v = match copying {
             Copying::To(c) => {
-                self.vertices[c as usize].entered += 1;
+                let entered = &mut self.vertices[c as usize].entered;
+                *entered += 1;
+                if *entered == 1 {
+                    event(TreeEvent::HeaderArrived(c));
+                }
                 route.vertices[c as usize].parent
             }
             Copying::Consumed(delivery) => {
-                self.consumed[delivery as usize] += 1;
-                route.deliveries[delivery as usize].vertex
+                let vertex = route.deliveries[delivery as usize].vertex;
+                let consumed = &mut self.consumed[delivery as usize];
+                *consumed += 1;
+                if *consumed == route.vertices[vertex as usize].total {
+                    event(TreeEvent::Consumed(delivery));
+                }
+                vertex
             }
         } as usize;
         let (first, end) = route.vertices[v].deliveries;
         let copied = route.children(v).map(|c| self.vertices[c].entered);
-        let copied = copied.chain((first..end).map(|delivery| self.consumed[delivery as usize])).min();
-        self.vertices[v].left = copied.unwrap_or(self.vertices[v].left);
-    }
-
-    /// Appends what has happened to a worm with independent branches since flits were at these positions, children before parents; returns whether any flit has moved.
-    fn events_since(&mut self, route: &TreeRoute, before: &[u32], events: &mut Vec<TreeEvent>) -> bool {
-        let vertices = self.vertices.len();
-        let mut moved = false;
-        for v in (0..vertices).rev() {
-            let (left, total) = (self.vertices[v].left, self.total(route, v));
-            for c in route.children(v).filter(|&c| self.vertices[c].entered > before[c]) {
-                moved = true;
-                if before[c] == 0 {
-                    events.push(TreeEvent::HeaderArrived(c as u32));
-                }
-            }
-            let (first, end) = route.vertices[v].deliveries;
-            for delivery in first..end {
-                let consumed = self.consumed[delivery as usize];
-                if consumed > before[2 * vertices + delivery as usize] {
-                    moved = true;
-                    if consumed == total {
-                        events.push(TreeEvent::Consumed(delivery));
-                    }
-                }
-            }
-            if left > before[vertices + v] && left == total {
-                self.open -= 1;
-                events.push(TreeEvent::TailLeft(v as u32));
+        let copied = copied.chain((first..end).map(|delivery| self.consumed[delivery as usize])).min()?;
+        let frees = copied > self.vertices[v].left;
+        if frees {
+            self.vertices[v].left = copied;
+            if copied == route.vertices[v].total {
+                event(TreeEvent::TailLeft(v as u32));
             }
         }
-        moved
+        frees.then_some(v)
     }
 
     /// No flit is lost, made up or out of its buffer.
@@ -404,39 +386,28 @@ impl<O: Observer> FlitEngine<'_, O> {
         self.settle_tree(slot, moved)
     }
 
-    /// Does what follows from the copies that independent branches of a tree worm have made on shared links since flits were at the positions `before`; returns
-    /// whether it may move in the next cycle.
-    pub(super) fn settle_copies(&mut self, slot: u32, before: &[u32]) -> bool {
-        let (now, buffer) = (self.core.now, self.core.config.buffer);
-        let worm = &mut self.core.worms[slot as usize];
-        let id = worm.id;
-        let Route::Tree(route, flits) = &mut worm.route else { return false };
-        if O::FLITS {
-            let observer = &mut self.core.reports.observer;
-            let vertices = flits.vertices.len();
-            for (c, vertex) in flits.vertices.iter().enumerate().filter(|&(c, vertex)| vertex.entered > before[c]) {
-                observer.flit(now, id, route.vertices[c].entered_by, vertex.entered);
-            }
-            for (delivery, &consumed) in route
-                .deliveries
-                .iter()
-                .zip(&flits.consumed)
-                .enumerate()
-                .filter_map(|(d, pair)| (*pair.1 > before[2 * vertices + d]).then_some(pair))
-            {
-                observer.flit(now, id, delivery.channel, consumed);
+    /// Does what follows from an event of a tree worm on shared links. If the worm is done then, returns how many copies it has made in this cycle.
+    pub(super) fn settle_branch(&mut self, slot: u32, event: TreeEvent) -> usize {
+        self.follow_event(slot, event);
+        let Route::Tree(route, flits) = &mut self.core.worms[slot as usize].route else { return 0 };
+        if cfg!(debug_assertions) {
+            flits.check(route, self.core.config.buffer);
+        }
+        // What a vertex delivers is settled before its tail, so the last of these is the end.
+        if let TreeEvent::TailLeft(_) = event {
+            flits.open -= 1;
+            if flits.open == 0 {
+                let copied = flits.copied;
+                self.core.finish(slot);
+                return copied;
             }
         }
-        let moved = flits.events_since(route, before, &mut self.movement.tree_events);
-        // A worm that lost every link may win one in the next cycle.
-        let mut ready = false;
-        flits.each_copy(route, None, buffer, |_| ready = true);
-        self.settle_tree(slot, moved || ready)
+        0
     }
 
     /// Does what follows from the events of a tree worm; returns whether it goes on, which it does not once it is done.
     fn settle_tree(&mut self, slot: u32, goes_on: bool) -> bool {
-        let (now, buffer) = (self.core.now, self.core.config.buffer);
+        let buffer = self.core.config.buffer;
         let mut events = std::mem::take(&mut self.movement.tree_events);
         let worm = &mut self.core.worms[slot as usize];
         let Route::Tree(route, flits) = &mut worm.route else { return false };
@@ -460,25 +431,29 @@ impl<O: Observer> FlitEngine<'_, O> {
                 }
             }
         }
-        for &event in &events {
-            match event {
-                TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex),
-                TreeEvent::TailLeft(vertex) => {
-                    self.core.tree_departs(slot, vertex, now);
-                    self.core.report_tree_departure(slot, vertex, now + 1);
-                }
-                TreeEvent::Consumed(delivery) => {
-                    self.core.tree_consumes(slot, delivery, now);
-                    self.core.report_consumption(slot, delivery, now + 1);
-                    self.core.deliver_tree(slot, delivery);
-                }
-            }
+        for event in events.drain(..) {
+            self.follow_event(slot, event);
         }
-        events.clear();
         self.movement.tree_events = events;
         if done {
             self.core.finish(slot);
         }
         goes_on && !done
+    }
+
+    fn follow_event(&mut self, slot: u32, event: TreeEvent) {
+        let now = self.core.now;
+        match event {
+            TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex),
+            TreeEvent::TailLeft(vertex) => {
+                self.core.tree_departs(slot, vertex, now);
+                self.core.report_tree_departure(slot, vertex, now + 1);
+            }
+            TreeEvent::Consumed(delivery) => {
+                self.core.tree_consumes(slot, delivery, now);
+                self.core.report_consumption(slot, delivery, now + 1);
+                self.core.deliver_tree(slot, delivery);
+            }
+        }
     }
 }
