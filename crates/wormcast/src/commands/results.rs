@@ -211,5 +211,9 @@ pub(crate) fn with_progress<T, E>(
     let _guard = MemoryGuard::new(store.path(), again, progress.bar());
     let result = work(store, &mut progress);
     progress.finish();
+    if !store.path().exists() {
+        let path = store.path().display();
+        Failure::warn(&format!("the result store `{path}` was deleted while it was written: its results are lost"));
+    }
     result
 }

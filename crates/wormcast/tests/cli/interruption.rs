@@ -346,3 +346,20 @@ fn a_full_disk_is_reported_and_the_run_goes_on_later() {
         assert!(rows == alone.rows && outputs == alone.outputs);
     }
 }
+
+#[test]
+fn a_store_that_is_deleted_while_it_is_written_is_missed() {
+    let folder = folder();
+    let mut started = command(SWEEP);
+    let running = started.current_dir(folder.path()).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let store = folder.path().join("out/store.db");
+    let begin = Instant::now();
+    while !store.exists() {
+        assert!(begin.elapsed() < LONG, "a store is made");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    fs::remove_file(&store).unwrap();
+    let ended = outcome(running);
+    let lost = "the result store `out/store.db` was deleted while it was written";
+    assert!(ended.code == 0 && ended.stderr.contains(lost), "{ended:?}");
+}
