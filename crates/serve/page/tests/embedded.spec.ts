@@ -41,4 +41,10 @@ test("a report's page plays its replay from one file", async ({ page }) => {
   const at = await shownCycle(page);
   await page.keyboard.press("ArrowLeft");
   await expect.poll(() => shownCycle(page)).toBe(at - 1);
+  // The wheel is the page's.
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.locator(".wc canvas").first().hover();
+  const from = await page.evaluate(() => window.scrollY);
+  await page.mouse.wheel(0, 200);
+  await expect.poll(() => page.evaluate(() => window.scrollY)).toBeGreaterThan(from);
 });

@@ -274,6 +274,8 @@ export class NetworkView {
     this.#context = this.#canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
     this.#zoom = zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([0.5, Math.max(8, Math.sqrt(network.data.routers))])
+      // Within a report the wheel scrolls the page, and zooms with Ctrl.
+      .filter((event: WheelEvent) => event.type === "wheel" ? event.ctrlKey || !this.#canvas.closest("[data-wormcast]") : !event.ctrlKey && !event.button)
       .on("zoom", (event: { transform: ZoomTransform }) => {
         this.#transform = event.transform;
         this.#stale = true;
