@@ -304,13 +304,6 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
     if let Some(missing) = fabric.router_ids().find(is_missing) {
         return at_end(&format!("the matrix ends without {}", network.router_label(missing)));
     }
-    for from in fabric.router_ids() {
-        let one_way = |&to: &RouterId| matrix.hops(from, to) != NO_PATH && matrix.hops(to, from) == NO_PATH;
-        if let Some(to) = fabric.router_ids().find(one_way) {
-            let (from, to) = (network.router_label(from), network.router_label(to));
-            return at_end(&format!("{from} has a row for {to}, and {to} none for {from}"));
-        }
-    }
     Ok(matrix)
 }
 
@@ -421,9 +414,10 @@ mod tests {
         let lines: Vec<&str> = whole.lines().collect();
         let rows = lines.len() / 4;
         let cut = |end: usize| message(&lines[..end].join("\n"));
+        // Some of OpenSM's engines have ways in one direction only.
+        assert!(parse_hop_matrix(&mesh, "matrix", &lines[..4 * rows - 2].join("\n")).is_ok());
         for (said, expected) in [
             (cut(3 * rows), "matrix:15: the matrix ends without S3"),
-            (cut(4 * rows - 2), "matrix:18: S2 has a row for S3, and S3 none for S2"),
             (message(&format!("{whole}{}\n", lines[4 * rows - 1])), "matrix:21: S3 has a row for the address 0x"),
             (message(&format!("{whole}{}\n", lines[rows])), "matrix:21: S1 is there already"),
         ] {
