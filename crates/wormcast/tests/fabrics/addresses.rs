@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use wormcast::network::FileFormat;
+use wormcast::network::{FileFormat, NetworkIbsim};
 use wormcast::routing::{
     GroupBranching, MulticastTables, RoutingRelation, Target, VirtualLanes, parse_lfts, parse_multicast_tables,
 };
@@ -14,7 +14,9 @@ use crate::{Case, levels_text, run_wormcast};
 #[test]
 fn addresses_of_a_port_have_one_level_which_is_what_opensm_gives_them() {
     let Some((programs, _)) = setting() else { return };
-    let fabric = FileFormat::Fabric.parse("fabric", include_str!("../../../../examples/fabric.net")).unwrap();
+    let read = |text: &str| FileFormat::Fabric.parse("fabric", text).unwrap();
+    // Simulated switches have 36 ports.
+    let fabric = read(&NetworkIbsim(&read(include_str!("../../../../examples/fabric.net"))).to_string());
     let simulated = Simulated::start(&programs, &fabric);
     let opensm = simulated.serve("minhop", &["-l", "1"]);
     let members = join_groups(&simulated, &fabric, &mut Random(1));
