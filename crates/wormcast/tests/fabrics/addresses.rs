@@ -8,8 +8,9 @@ use wormcast::routing::{
     GroupBranching, MulticastTables, RoutingRelation, Target, VirtualLanes, parse_lfts, parse_multicast_tables,
 };
 
+use crate::case::Case;
 use crate::simulated::{Random, Simulated, expect_trees, join_groups, rejoin, setting};
-use crate::{Case, levels_text, run_wormcast};
+use crate::{levels_text, run_wormcast};
 
 #[test]
 fn addresses_of_a_port_have_one_level_which_is_what_opensm_gives_them() {

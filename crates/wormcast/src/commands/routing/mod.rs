@@ -23,12 +23,14 @@ use crate::simulation::{Buffer, Reservation};
 use crate::usage::at_most;
 use crate::work;
 use export::{Exported, Form, export_routing};
-use fabric::{ExportedTrees, FabricArguments, Repaired};
+use fabric::{ExportedTrees, FabricArguments};
 use idle::{Worms, buffer, check_options, check_unicasts, reservation};
+use repaired::Repaired;
 
 mod export;
 mod fabric;
 mod idle;
+mod repaired;
 mod text;
 
 /// How many of a list people are shown.

@@ -5,7 +5,8 @@ use std::io::Write;
 use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
 use super::export::Exported;
-use super::fabric::{BeforeAfter, ExportedTrees, Repaired};
+use super::fabric::ExportedTrees;
+use super::repaired::{BeforeAfter, Repaired};
 use super::{Printed, SHOWN};
 use crate::analysis::{
     Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sent, TablesFound,

@@ -1,0 +1,231 @@
+//! A repair of a fabric as files, and what it costs.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::super::output::write_to;
+use super::refusal;
+use crate::analysis::{Fabric, Settings, of_fabric};
+use crate::failure::Failure;
+use crate::network::input::input_name;
+use crate::network::{Network, RouterId};
+use crate::routing::{
+    ForwardingTables, GroupBranching, MulticastTables, NetworkLfts, NetworkMcfdbs, Repair, SearchEnd, VirtualLanes,
+    analyse_tables,
+};
+
+/// The files of a repair; not all are always written.
+pub(super) const WRITTEN: [&str; 9] = [
+    "lfts",
+    "lid-matrix",
+    "opensm.mcfdbs",
+    "groups",
+    "lanes",
+    "qos-policy.conf",
+    "opensm.conf",
+    "numbering.csv",
+    "repair.json",
+];
+
+/// A figure before and after a repair.
+#[derive(Serialize)]
+pub(super) struct BeforeAfter<T> {
+    pub(super) before: T,
+    pub(super) after: T,
+}
+
+/// A repair, and the files that were written.
+#[derive(Serialize)]
+pub(super) struct Repaired {
+    pub(super) folder: String,
+    pub(super) files: Vec<&'static str>,
+    /// `nothing`, `trees`, `lanes`, `unicast-lanes` or `unicasts`.
+    pub(super) changed: &'static str,
+    /// Whether trees over turns that the unicasts permit were `found`, that there are none is `proven`, or the search was `given-up`.
+    pub(super) search: &'static str,
+    /// The same of lanes for the unicasts, as they are routed.
+    pub(super) unicast_lanes: &'static str,
+    pub(super) deadlock_free: bool,
+    pub(super) lanes: u32,
+    pub(super) lane_of_groups: u32,
+    /// Whether lanes that depended on ports give way to levels that are lanes: `OpenSM` loads no others with routes from a file.
+    pub(super) levels_are_lanes: bool,
+    /// Pairs of a node and an address that have another service level than before.
+    pub(super) moved_pairs: u64,
+    /// The root of up*/down* that unicasts are held to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) root: Option<String>,
+    pub(super) entries: usize,
+    pub(super) changed_entries: usize,
+    pub(super) average_distance: BeforeAfter<Option<f64>>,
+    pub(super) largest_load: BeforeAfter<f64>,
+    pub(super) groups: Vec<RepairedGroup>,
+}
+
+/// A group before and after a repair.
+#[derive(Serialize)]
+pub(super) struct RepairedGroup {
+    pub(super) mlid: String,
+    /// Links of its tree.
+    pub(super) links: BeforeAfter<usize>,
+    /// The most hops that a packet takes.
+    pub(super) hops: BeforeAfter<Option<u32>>,
+}
+
+impl Repaired {
+    /// In words, for people.
+    pub(super) fn text(&self) -> String {
+        let what = match self.changed {
+            "nothing" => "nothing had to be changed".to_owned(),
+            "trees" => "the trees of groups".to_owned(),
+            "lanes" => format!("groups have service level {}", self.lane_of_groups),
+            "unicast-lanes" if self.moved_pairs == 0 => {
+                format!(
+                    "no path has another service level, but each level is a lane now; groups have level {}",
+                    self.lane_of_groups
+                )
+            }
+            "unicast-lanes" => format!(
+                "{} pairs of a node and an address have another service level, of {} lanes; groups have level {}",
+                self.moved_pairs, self.lanes, self.lane_of_groups
+            ),
+            _ => {
+                let (changed, entries) = (self.changed_entries, self.entries);
+                let root = self.root.as_deref().unwrap_or("?");
+                format!(
+                    "{changed} of {entries} unicast entries, held to up*/down* from {root}, and the trees of groups"
+                )
+            }
+        };
+        let why = match self.search {
+            "proven" => "; no trees over turns that the unicasts permit join the groups: all were tried",
+            "given-up" => "; no trees over turns that the unicasts permit were found, though there may be some",
+            _ => "",
+        };
+        let lanes = match self.unicast_lanes {
+            "proven" => format!(
+                "; no service levels keep the unicasts as they are routed on {} lanes: all were tried",
+                self.lanes
+            ),
+            "given-up" => format!(
+                "; no service levels were found that keep the unicasts as they are routed on {} lanes, though there may be some",
+                self.lanes
+            ),
+            _ => String::new(),
+        };
+        let tables = if self.levels_are_lanes {
+            "; switches lose their tables of lanes, which depended on ports, because OpenSM loads none of these with routes from a file"
+        } else {
+            ""
+        };
+        format!("{what}{why}{lanes}{tables}")
+    }
+}
+
+/// Writes the files of a repair, and says what it costs.
+pub(super) fn write_repair(
+    folder: &Path,
+    lanes: u32,
+    (tables, multicasts): (&ForwardingTables, &MulticastTables),
+    repair: &Repair,
+    settings: &Settings,
+) -> Result<Repaired, Failure> {
+    let network = multicasts.network();
+    let levels = repair.levels();
+    // The folder's own verdict, by the same analysis as everybody's.
+    let laned = match &repair.lanes {
+        Some(lanes) if lanes.has_maps() => Some(lanes.clone()),
+        _ if levels.is_empty() => None,
+        _ => {
+            let none = VirtualLanes::new(network).map_err(Failure::bad_input)?;
+            Some(none.with_levels(&repair.tables, "lanes", &levels).map_err(Failure::bad_input)?)
+        }
+    };
+    let beside = Some((&repair.multicasts, GroupBranching::Packets));
+    let fabric = Fabric { name: "lfts", tables: &repair.tables, multicasts: beside, lanes: laned.as_ref() };
+    let deadlock_free = of_fabric(&fabric, settings).map_err(|error| refusal(&error, ""))?.deadlock_free;
+    let [before, after] = [tables, &repair.tables].map(analyse_tables);
+    let sizes = multicasts.sizes().into_iter().zip(repair.multicasts.sizes());
+    let groups = multicasts.groups().iter().zip(sizes).map(|(group, (before, after))| RepairedGroup {
+        mlid: format!("{:#06x}", group.mlid),
+        links: BeforeAfter { before: before.0, after: after.0 },
+        hops: BeforeAfter { before: before.1, after: after.1 },
+    });
+    let mut files: Vec<(&'static str, String)> =
+        vec![("lfts", NetworkLfts::new(&repair.tables).map_err(Failure::bad_input)?.to_string())];
+    if let Some(matrix) = &repair.matrix {
+        files.push(("lid-matrix", matrix.text(&repair.tables).map_err(Failure::bad_input)?));
+    }
+    if !repair.multicasts.groups().is_empty() {
+        files.push(("opensm.mcfdbs", NetworkMcfdbs::new(&repair.multicasts).map_err(Failure::bad_input)?.to_string()));
+        files.push(("groups", repair.multicasts.members_text()));
+    }
+    if !levels.is_empty() {
+        files.push(("lanes", levels));
+    }
+    let policy = laned.as_ref().map_or_else(String::new, |lanes| lanes.policy(&repair.tables));
+    if !policy.is_empty() {
+        files.push(("qos-policy.conf", policy));
+    }
+    // Otherwise switches keep the lanes that they have, even where no packet has another level. Those by ports stay only where there is nothing to load.
+    if let Some(options) = laned.as_ref().or(repair.lanes.as_ref()).and_then(VirtualLanes::options) {
+        files.push(("opensm.conf", options));
+    }
+    files.push(("numbering.csv", numbering(network, repair)));
+    let mut repaired = Repaired {
+        folder: folder.display().to_string(),
+        files: files.iter().map(|&(name, _)| name).collect(),
+        changed: repair.changed.name(),
+        search: ended(repair.search),
+        unicast_lanes: ended(repair.spread),
+        deadlock_free,
+        lanes,
+        lane_of_groups: repair.lane_of_groups,
+        levels_are_lanes: repair.levels_are_lanes,
+        moved_pairs: repair.moved,
+        root: repair.root.map(|root: RouterId| network.router_label(root)),
+        entries: repair.tables.entries(),
+        changed_entries: repair.changed_entries,
+        average_distance: BeforeAfter { before: before.survey.average_distance, after: after.survey.average_distance },
+        largest_load: BeforeAfter { before: before.load.max, after: after.load.max },
+        groups: groups.collect(),
+    };
+    repaired.files.push("repair.json");
+    fs::create_dir_all(folder).map_err(|error| {
+        let folder = input_name(&repaired.folder).to_owned();
+        Failure::failed(format!("cannot make the folder `{folder}`: {error}"))
+    })?;
+    files.push(("repair.json", serde_json::to_string_pretty(&repaired).map_err(Failure::failed)? + "\n"));
+    // What another repair left there would be taken for this one's.
+    for name in WRITTEN {
+        if !files.iter().any(|&(own, _)| own == name) && folder.join(name).exists() {
+            fs::remove_file(folder.join(name)).map_err(Failure::failed)?;
+        }
+    }
+    for (name, text) in &files {
+        write_to(folder.join(name), text.as_bytes(), &mut std::io::sink())?;
+    }
+    Ok(repaired)
+}
+
+/// How a search ended, for users.
+fn ended(search: SearchEnd) -> &'static str {
+    match search {
+        SearchEnd::NotNeeded => "not-needed",
+        SearchEnd::Found => "found",
+        SearchEnd::Proven => "proven",
+        SearchEnd::GivenUp => "given-up",
+    }
+}
+
+/// The proof as CSV: along every step of a packet, the number rises.
+fn numbering(network: &Network, repair: &Repair) -> String {
+    let mut lines = vec!["channel,from,to,lane,number,from_name,to_name,from_port,to_port,link".to_owned()];
+    for (channel, lane, number) in repair.numbering() {
+        let (from, to, ends) = (network.from(channel), network.to(channel), network.link_ends(channel));
+        lines.push(format!("{channel},{from},{to},{lane},{number},{ends}"));
+    }
+    lines.join("\n") + "\n"
+}
