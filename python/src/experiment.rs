@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use serde_json::json;
 use wormcast::command::this_program;
 use wormcast::lab::{
-    self, Batch, Job, Override, Point, Quantity, Replication, Store, SweepSafety, compare_series, run_sweep_with,
-    stored_sweep, sweep_safety,
+    self, Batch, Job, Override, Point, Quantity, Replication, StoppableThreads, Store, SweepSafety, compare_series,
+    run_sweep_with, stored_sweep, sweep_safety,
 };
 use wormcast::simulation::{DeliveryLog, EngineChoice, Scenario, plan_messages, simulate_observed};
 
@@ -17,7 +17,6 @@ use crate::algorithm::setting;
 use crate::arrow::integers;
 use crate::failure::{diagnostic, input, run, store as store_failure, sweep};
 use crate::findings::{Comparison, Findings, Run, Table};
-use crate::local_threads::LocalThreads;
 use crate::progress::Progress;
 use crate::signals::interruptible;
 use crate::workers::{Answer, Pool};
@@ -165,9 +164,15 @@ impl Experiment {
                     (run_sweep_with(&runner, &mut workers, &mut store, fresh, &mut progress), workers.raised)
                 }
                 None => {
-                    let mut workers = LocalThreads::new(threads(jobs)?, &runner);
+                    let mut raised = None;
+                    let ask = || {
+                        raised = Python::attach(|py| py.check_signals()).err();
+                        raised.is_some().then(|| "interrupted".to_owned())
+                    };
+                    let mut workers = StoppableThreads::new(threads(jobs)?, &runner, ask).map_err(run)?;
                     let done = run_sweep_with(&runner, &mut workers, &mut store, fresh, &mut progress);
-                    (done, workers.raised.take())
+                    drop(workers);
+                    (done, raised)
                 }
             };
             match raised {

@@ -11,7 +11,6 @@ mod arrow;
 mod experiment;
 mod failure;
 mod findings;
-mod local_threads;
 mod network;
 mod own_algorithm;
 mod progress;

@@ -77,7 +77,8 @@ pub use runs::runner::Runner;
 pub use runs::safety::{SweepSafety, UnsafePoint, is_analysed, sweep_safety};
 pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;
-pub use runs::shard::{SettingElsewhere, Shard, other_settings, run_shard};
+pub use runs::shard::{SettingElsewhere, Shard, differences_text, other_settings, run_shard};
+pub use runs::stoppable::StoppableThreads;
 pub use runs::stopping::Outcome;
 pub use runs::sweep::{
     Batch, BatchResult, Budget, Failure, Lengthened, PointRuns, PointStatus, Status, SweepError, SweepObserver,

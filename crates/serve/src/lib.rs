@@ -19,7 +19,6 @@ mod folder;
 mod guard;
 mod page;
 mod server;
-mod threads;
 mod work;
 
 pub use folder::Kind;

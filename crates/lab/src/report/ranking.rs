@@ -122,3 +122,33 @@ fn signed(difference: &Estimate) -> String {
     let sign = if difference.mean > 0.0 { "+" } else { "" };
     format!("{sign}{}", difference.text())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Relation;
+
+    #[test]
+    fn differences_between_runs_of_other_messages_are_marked() {
+        let estimate = |mean: f64| Estimate { mean, half_width: Some(0.5), ends: None, count: 5 };
+        let standing = |series: &str, same_messages| Standing {
+            series: series.to_owned(),
+            state: State::Measured,
+            value: Some(estimate(12.0)),
+            difference: Some(estimate(2.0)),
+            same_messages,
+            relation: Some(Relation::Worse),
+        };
+        let point = ComparedPoint {
+            of: String::new(),
+            at: "0.1".to_owned(),
+            best: Some("a".to_owned()),
+            contenders: vec!["a".to_owned()],
+            reference: Some("a".to_owned()),
+            standings: vec![standing("same", Some(true)), standing("other", Some(false))],
+        };
+        let told = others(&point);
+        let parts: Vec<&str> = told.split("; ").collect();
+        assert_eq!(parts.iter().map(|part| part.ends_with(OTHERS)).collect::<Vec<_>>(), [false, true], "{told}");
+    }
+}

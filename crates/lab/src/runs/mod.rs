@@ -9,6 +9,7 @@ pub(crate) mod safety;
 pub(crate) mod scenarios;
 pub(crate) mod seed;
 pub(crate) mod shard;
+pub(crate) mod stoppable;
 pub(crate) mod stopping;
 pub(crate) mod sweep;
 pub(crate) mod tree_runs;

@@ -103,6 +103,27 @@ pub struct SettingElsewhere {
     pub here: Option<String>,
 }
 
+impl fmt::Display for SettingElsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [there, here] = [&self.there, &self.here].map(|value| value.as_deref().unwrap_or("not given"));
+        write!(f, "`{}` is {there} there and {here} here", self.setting)
+    }
+}
+
+/// What a message says of settings that differ: the first few, and how many more there are.
+pub fn differences_text(differences: &[SettingElsewhere]) -> String {
+    const NAMED: usize = 3;
+    if differences.is_empty() {
+        // Equal descriptions have equal hashes.
+        return "the descriptions of its points do not fit their hashes".to_owned();
+    }
+    let mut named: Vec<String> = differences.iter().take(NAMED).map(ToString::to_string).collect();
+    if differences.len() > NAMED {
+        named.push(format!("{} more differ", differences.len() - NAMED));
+    }
+    named.join(", ")
+}
+
 /// How the points of a store differ from those of an experiment of which it has none: the settings in which the two points that are most
 /// alike differ. `None` if it has points of the experiment, or none at all.
 ///
@@ -159,6 +180,20 @@ mod tests {
 
     fn shards(of: usize) -> Vec<Shard> {
         (1..=of).map(|number| format!("{number}/{of}").parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn few_settings_that_differ_are_named_and_none_is_said() {
+        let other = |setting: &str, there: Option<&str>| SettingElsewhere {
+            setting: setting.to_owned(),
+            there: there.map(str::to_owned),
+            here: Some("2".to_owned()),
+        };
+        let two = [other("a", Some("1")), other("b", None)];
+        assert_eq!(differences_text(&two), "`a` is 1 there and 2 here, `b` is not given there and 2 here");
+        let five: Vec<_> = ["a", "b", "c", "d", "e"].map(|setting| other(setting, Some("1"))).into();
+        assert!(differences_text(&five).ends_with("`c` is 1 there and 2 here, 2 more differ"));
+        assert!(differences_text(&[]).contains("do not fit their hashes"));
     }
 
     #[test]

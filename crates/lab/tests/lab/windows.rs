@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use wormcast_lab::{
-    ComparedPoint, Experiment, Findings, Lengthened, Onset, Outcome, Override, PointRuns, State, Status, Stop, Store,
-    SweepObserver, compare_series, refine_sweep, replication_seed, run_sweep, stored_sweep,
+    ComparedPoint, Experiment, Findings, Lengthened, Onset, Outcome, Override, PointRuns, Runner, State, Status, Stop,
+    StoppableThreads, Store, SweepObserver, compare_series, csv, refine_sweep, replication_seed, run_sweep,
+    run_sweep_with, stored_sweep,
 };
 
 /// A small mesh, which carries about half a message a node and microsecond.
@@ -263,4 +265,37 @@ fn short_windows_behind_a_warm_up_in_cycles_are_not_taken_for_saturated() {
     };
     assert!(saturated("20000", 0.1) <= 3 && saturated("'auto'", 0.1) <= 3);
     assert_eq!(saturated("20000", 3.0), 20, "and those that are saturated are");
+}
+
+#[test]
+fn threads_that_can_be_stopped_compute_the_same_and_end_within_a_replication() {
+    let small = experiment("[sweep]\ntraffic.arrivals.rate = [0.1, 0.2]");
+    let expected = swept(&small, &mut Store::in_memory().unwrap());
+    let runner = Arc::new(Runner::keeping_prepared(small).unwrap());
+    let mut store = Store::in_memory().unwrap();
+    let mut threads = StoppableThreads::new(jobs(), &runner, || None).unwrap();
+    let found = run_sweep_with(&runner, &mut threads, &mut store, false, &mut ()).unwrap();
+    assert_eq!(csv(&found.summaries), csv(&expected.summaries));
+    // One replication would take hours.
+    let endless = Experiment::parse(
+        "mesh.toml",
+        &format!(
+            "{}\n[sweep]\ntraffic.arrivals.rate = [0.1]\n",
+            MESH.replace("messages = 200", "messages = 1_000_000_000")
+        ),
+        &[],
+    )
+    .unwrap();
+    let endless = Arc::new(Runner::keeping_prepared(endless).unwrap());
+    let mut asked = 0;
+    let ask = || {
+        asked += 1;
+        (asked == 3).then(|| "enough".to_owned())
+    };
+    let mut threads = StoppableThreads::new(jobs(), &endless, ask).unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let stopped = run_sweep_with(&endless, &mut threads, &mut store, false, &mut ());
+    assert!(stopped.is_err_and(|error| error.to_string().contains("enough")));
+    drop(threads);
+    assert_eq!(asked, 3);
 }

@@ -3,8 +3,8 @@
 use axum::extract::State as Extracted;
 use serde::Serialize;
 use wormcast_lab::{
-    Cell, Experiment, Figure, Findings, PlotData, PlotError, Quantity, SettingElsewhere, Store, StoreError,
-    StoreProblem, Table, csv, other_settings, plot_data, stored_sweep, table,
+    Cell, Experiment, Figure, Findings, PlotData, PlotError, Quantity, Store, StoreError, StoreProblem, Table, csv,
+    differences_text, other_settings, plot_data, stored_sweep, table,
 };
 use wormcast_network::text::expected_name;
 use wormcast_simulation::{Parts, Quantiles};
@@ -80,28 +80,15 @@ pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Finding
     let findings = stored_sweep(&experiment, &store).map_err(Refusal::bad_input)?;
     if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
         let others = other_settings(&experiment, &store).map_err(Refusal::bad_input)?;
-        let differ = others.map_or_else(String::new, |others| differ(&others));
+        let differ = others.map_or_else(String::new, |others| {
+            let differences = differences_text(&others);
+            format!(". It has other points: {differences}. Results of `--quick`, `--set` and `--variation` are for the command `plot`")
+        });
         return Err(Refusal::Failed(format!(
             "`{name}` has no results of `{file}`: sweep it, or choose another store{differ}"
         )));
     }
     Ok((experiment, findings))
-}
-
-/// Says in what the points of a store differ from those that were looked for.
-fn differ(others: &[SettingElsewhere]) -> String {
-    const NAMED: usize = 3;
-    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
-    let named = others
-        .iter()
-        .take(NAMED)
-        .map(|other| format!("`{}` is {} there and {} here", other.setting, value(&other.there), value(&other.here)));
-    let more = others.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(", and {more} more settings differ") } else { String::new() };
-    let named = named.collect::<Vec<_>>().join(", ");
-    format!(
-        ". The points that it has are others: {named}{more}. Results of `--quick`, `--set` and `--variation` are shown by the command alone"
-    )
 }
 
 pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {

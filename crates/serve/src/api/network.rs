@@ -6,18 +6,18 @@ use wormcast_network::NetworkOutline;
 use super::{Given, Shared, answer};
 use crate::answer::{Json, Refusal};
 
-/// The most routers that a browser is given, some 60 MB of text.
-const MOST_ROUTERS: usize = 1 << 18;
+/// The most channels of a network that a browser is given: some 25 bytes of text each, 27 MB for a mesh of 512x512.
+const MOST_CHANNELS: usize = 1 << 20;
 
 pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
     given.only(&["topology"], &[])?;
     answer(&state, move |state| {
         let network = state.folder.network(given.need("topology")?)?;
-        if network.routers() > MOST_ROUTERS {
+        if network.channels() > MOST_CHANNELS {
             return Err(Refusal::bad_input(format!(
-                "`{}` has {} routers: the page shows at most {MOST_ROUTERS}; `wormcast topology` describes larger networks",
+                "`{}` has {} channels, and the page shows at most {MOST_CHANNELS}; `wormcast topology` describes larger networks",
                 network.name(),
-                network.routers()
+                network.channels()
             )));
         }
         Ok(NetworkOutline::new(&network))

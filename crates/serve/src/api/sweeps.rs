@@ -11,15 +11,14 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::State as Extracted;
 use serde::{Deserialize, Serialize};
 use wormcast_lab::{
-    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Runner, Status, Store, SweepObserver, Verdict, origins,
-    run_sweep_with, stored_sweep,
+    ClaimVerdict, Experiment, Findings, Origin, Outcome, Part, Runner, Status, StoppableThreads, Store, SweepObserver,
+    Verdict, origins, run_sweep_with, stored_sweep,
 };
 
 use super::experiment::{body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
-use crate::threads::Threads;
 use crate::work::Stop;
 
 /// The most sweeps at once, and of how many that have ended is told.
@@ -380,7 +379,8 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
         let mut told = Told { state: &shared, id: &id, stop: &own, started };
         let runner = Runner::keeping_prepared(experiment).map(Arc::new).map_err(|error| error.to_string())?;
         let swept = {
-            let mut threads = Threads::new(jobs, &runner, &own);
+            let ask = || own.is_stopped().then(|| own.why());
+            let mut threads = StoppableThreads::new(jobs, &runner, ask).map_err(|error| error.to_string())?;
             run_sweep_with(&runner, &mut threads, &mut store, false, &mut told)
         };
         let findings = match swept {

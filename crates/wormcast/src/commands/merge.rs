@@ -11,7 +11,7 @@ use super::results::{folder, is_there, make_folder, unusable, usual_store};
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
-    Experiment, Merged, SettingElsewhere, Store, file_place, incomplete_points, other_settings, stored_sweep,
+    Experiment, Merged, Store, differences_text, file_place, incomplete_points, other_settings, stored_sweep,
 };
 use crate::program;
 
@@ -112,28 +112,14 @@ fn sources(arguments: &Arguments, into: &Path) -> Result<Vec<Store>, Failure> {
     Ok(stores)
 }
 
-/// Settings that a message names, of those that differ.
-const SHOWN: usize = 3;
-
 /// Refuses a store that has nothing of an experiment, but something else.
 fn check_settings(experiment: &Experiment, store: &Store) -> Result<(), Failure> {
     let Some(differences) = other_settings(experiment, store).map_err(super::results::failure)? else { return Ok(()) };
-    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
-    let one = |SettingElsewhere { setting, there, here }: &SettingElsewhere| {
-        format!("`{setting}` is {} there and {} here", value(there), value(here))
-    };
-    let mut words: Vec<String> = differences.iter().take(SHOWN).map(one).collect();
-    if differences.len() > SHOWN {
-        words.push(format!("{} more differ", differences.len() - SHOWN));
-    }
-    if words.is_empty() {
-        words.push("its descriptions of points are damaged, or of another version".to_owned());
-    }
     let message = format!(
         "`{}` has no results of `{}`, but of other settings: {}",
         store.path().display(),
         experiment.path(),
-        words.join(", ")
+        differences_text(&differences)
     );
     Err(Failure::BadInput(message))
 }

@@ -378,6 +378,10 @@ fn recorded_runs_are_those_of_the_command() {
     assert_eq!(header["counts"]["messages"], printed["messages"]["generated"]);
     assert_eq!(header["counts"]["deliveries"], printed["deliveries"]);
     assert_eq!(header["network"], server.data("/api/network?topology=mesh:4x4"));
+    let large = server.get("/api/network?topology=mesh:520x520");
+    assert_eq!(large.status, 400);
+    let why = String::from_utf8_lossy(&large.body);
+    assert!(why.contains("`mesh:520x520` has 1079520 channels, and the page shows at most 1048576"), "{why}");
     let whole = folder.bytes("dead.replay");
     for (index, chunk) in header["chunks"].as_array().unwrap().iter().enumerate() {
         let answer = server.get(&format!("/api/replay/chunk?file=dead.replay&index={index}"));
