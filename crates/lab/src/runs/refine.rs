@@ -51,8 +51,8 @@ pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
 pub struct Onset {
     /// The settings that the curve's points have in common, `key=value`; empty if the curve is the only one.
     pub of: String,
-    /// The last value of the horizontal axis below which all, and which itself, have a settled mean; `None` if the first has none. Above it, and up
-    /// to [`from`](Self::from), windows were too short to tell.
+    /// The mean is settled at every value up to this one; `None` if it is not settled even at the first. If it is below [`from`](Self::from), the next
+    /// value is one whose windows were too short to tell.
     pub settled: Option<f64>,
     /// The last value before the first that is saturated.
     pub from: f64,

@@ -213,7 +213,9 @@ pub(crate) fn with_progress<T, E>(
     progress.finish();
     if !store.path().exists() {
         let path = store.path().display();
-        Failure::warn(&format!("the result store `{path}` was deleted while it was written: its results are lost"));
+        Failure::warn(&format!(
+            "somebody deleted the result store `{path}` while it was being written: what it had is lost"
+        ));
     }
     result
 }

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Forget what the store has of these points.
     #[arg(long)]
     fresh: bool,
-    /// Then add loads where they decide: where a series becomes saturated, and where two series change places, until each is known to
+    /// Then add loads where they decide: where a series becomes saturated, and where two series change places, until none of these intervals is wider than
     /// 2%; at most so many replications.
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     refine: Option<NonZeroU64>,

@@ -363,7 +363,7 @@ fn a_store_that_is_deleted_while_it_is_written_is_missed() {
     let ended = outcome(running);
     // A database that is not quite set up yet cannot go on.
     let said = if ended.code == 0 {
-        "`out/store.db` was deleted while it was written"
+        "somebody deleted the result store `out/store.db`"
     } else {
         "error: the result store `out/store.db`"
     };

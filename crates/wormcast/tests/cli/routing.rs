@@ -14,7 +14,7 @@ fn analyse(arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn what_depends_on_waypoints_and_classes_is_said() {
     let dragonfly = ["routing", "--topology", "dragonfly:p=2,a=4,h=2", "--routing"];
-    let note = "distances and loads are of ways without a waypoint";
+    let note = "distances and loads count ways without a waypoint only";
     for (routing, over_waypoints) in [("minimal", false), ("valiant", true), ("ugal", true)] {
         let arguments = [&dragonfly[..], &[routing]].concat();
         assert_eq!(wormcast(&arguments).success().contains(note), over_waypoints, "{routing}");
@@ -24,9 +24,11 @@ fn what_depends_on_waypoints_and_classes_is_said() {
     let refused =
         wormcast(&["routing", "--topology", "torus:4x4", "--routing", "dateline", "--export", "-"]).bad_input();
     assert!(refused.contains("takes 2 classes of virtual channels, which these tables do not have"), "{refused}");
+    let failed = wormcast(&["routing", "--topology", "mesh:4x4", "--routing", "duato", "--numbering", "-"]);
+    assert!(failed.code == 1 && failed.stderr.contains("keep to classes of virtual channels"), "{failed:?}");
     let of_trees = ["routing", "--topology", "mesh:3x3", "--algorithm", "tree-one", "--replication", "asynchronous"];
     let refused = wormcast(&of_trees).bad_input();
-    assert!(refused.contains("or give `lockstep` or `independent` for trees"), "{refused}");
+    assert!(refused.contains("for trees, give `lockstep` or `independent`"), "{refused}");
 }
 
 #[test]

@@ -70,8 +70,8 @@ fn mistakes_are_explained() {
     let routing = ["routing", "--topology", "bmin:4x2", "--replication", "synchronous", "--algorithm"];
     assert_eq!(
         message(&[&routing[..], &["u-min"]].concat()),
-        "error: switches do not replicate the worms of `u-min`: this `--replication` is for `bit-string` and `multiport`; leave \
-         it out, or give `lockstep` or `independent` for trees\n"
+        "error: switches do not replicate the worms of `u-min`: this `--replication` is for `bit-string` and `multiport`. Leave \
+         it out or, for trees, give `lockstep` or `independent`\n"
     );
     assert!(message(&[&routing[..], &["bit-strin"]].concat()).contains("bit-string"));
     let network = ["topology", "bmin:4x"];

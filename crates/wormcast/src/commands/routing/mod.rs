@@ -133,8 +133,8 @@ fn settings(arguments: &Arguments) -> Settings {
 fn refusal(error: &AnalysisError, sender: &str) -> Failure {
     Failure::BadInput(match error {
         AnalysisError::NotReplicatedBySwitches(name) => format!(
-            "switches do not replicate the worms of `{name}`: this `--replication` is for `bit-string` and `multiport`; leave it \
-             out, or give `lockstep` or `independent` for trees"
+            "switches do not replicate the worms of `{name}`: this `--replication` is for `bit-string` and `multiport`. Leave it \
+             out or, for trees, give `lockstep` or `independent`"
         ),
         AnalysisError::ReplicatedBySwitches(name) => format!(
             "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
@@ -417,7 +417,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         (Some(file), Some(numbering)) => write_numbering(&network, numbering, file, out),
         (Some(file), None) => {
             let why = if report.deadlock_free {
-                "worms here deliver on their way, branch, or keep to classes of virtual channels, and that they cannot deadlock takes more than a numbering of channels"
+                "worms here deliver on their way, branch, or keep to classes of virtual channels: a numbering of channels does not prove that these cannot deadlock"
             } else {
                 "a numbering proves that unicasts cannot deadlock, and there is none here"
             };

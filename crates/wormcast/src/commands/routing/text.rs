@@ -62,7 +62,7 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
         }
     }
     if let (Some(ways), Some(_)) = (analysis.distances_of, analysis.average_distance) {
-        write_figure(out, "", format_args!("distances and loads are of {ways}: most worms take longer ones"))?;
+        write_figure(out, "", format_args!("distances and loads count {ways} only; most worms take longer ones"))?;
     }
     // Of an algorithm's worms, what its routing does with unicasts says little; where turns are its subject, it is part of them.
     let of_unicasts = analysis.algorithm.is_none();
