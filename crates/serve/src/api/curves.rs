@@ -82,7 +82,7 @@ pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Finding
         let others = other_settings(&experiment, &store).map_err(Refusal::bad_input)?;
         let differ = others.map_or_else(String::new, |others| {
             let differences = differences_text(&others);
-            format!(". It has other points: {differences}. Results of `--quick`, `--set` and `--variation` are for the command `plot`")
+            format!(". Its points are others: {differences}. Results of `--quick`, `--set` and `--variation` are for the command `plot`")
         });
         return Err(Refusal::Failed(format!(
             "`{name}` has no results of `{file}`: sweep it, or choose another store{differ}"
