@@ -162,6 +162,11 @@ impl Recorder {
         self.total_latency as f64 / self.complete.max(1) as f64
     }
 
+    /// Whether messages that are generated now are measured.
+    pub(crate) fn window_is_open(&self) -> bool {
+        self.window_open
+    }
+
     /// Whether deliveries fell behind by more than this share of what the window's messages asked for, beyond what chance explains;
     /// `None` if the window is too short to tell. Until the cycle `settled` nothing can have arrived.
     pub(crate) fn behind(&self, share: f64, settled: Cycle) -> Option<bool> {

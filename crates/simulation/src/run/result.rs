@@ -37,7 +37,8 @@ pub struct RunResult {
     pub delivered_load: f64,
     /// Whether deliveries fell behind what messages asked for during the measured window; then means say little.
     pub saturated: bool,
-    /// Whether the run was given up at `max_cycles`; it then counts as saturated.
+    /// Whether the run was given up at `max_cycles`. It then counts as saturated, unless that was within the window of a steady run and deliveries
+    /// kept up until then: that window is only shorter than asked for.
     #[serde(default, skip_serializing_if = "is_false")]
     pub given_up: bool,
     /// Whether the mean latency depends on the length of the window: batches of its messages rise or fall, or are correlated. `None`

@@ -253,6 +253,15 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
     }
 }
 
+/// How a run ended.
+struct End {
+    deadlock: Option<Deadlock>,
+    /// Before everything was delivered.
+    given_up: bool,
+    /// Within the window, before all of its messages were generated.
+    cut_short: bool,
+}
+
 /// Feeds messages to an engine, and opens and closes the recorder's measurement window.
 struct RunLoop<'a, E> {
     scenario: &'a Scenario,
@@ -280,7 +289,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             self.open_window();
         }
         let mut deadlock = None;
-        let mut given_up = false;
+        // Whether the run ends before the network could deliver everything, and whether it does so before everything was generated.
+        let (mut given_up, mut cut_short) = (false, false);
         let mut messages = MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed);
         let mut ids = 0u64..;
         let mut planner = Planner::new(scenario.algorithm.as_ref());
@@ -291,6 +301,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 break;
             }
             given_up = message.at >= limit;
+            cut_short = given_up && self.engine.observer().0.window_is_open();
             match self.engine.run_until(message.at.min(limit)) {
                 StopReason::EndReached if given_up => {
                     // That says nothing of the network: messages come when they come.
@@ -363,7 +374,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             deadlock = self.engine.deadlock();
         }
         self.close_window();
-        Ok(self.result(seed, deadlock, given_up))
+        let end = End { deadlock, given_up, cut_short };
+        Ok(self.result(seed, end))
     }
 
     /// Opens the measured window with the first message that certainly counts, and closes it with the one after the last.
@@ -460,7 +472,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         observer.ended(&RunEnd { at, deadlock, held: &held, worms: &worms, window, link_flits });
     }
 
-    fn result(mut self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
+    fn result(mut self, seed: u64, end: End) -> RunResult {
+        let End { deadlock, given_up, cut_short } = end;
         if O::END {
             self.tell_of_the_end(deadlock.is_some());
         }
@@ -490,7 +503,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             injected_load: load(recorder.flits.injected),
             accepted_load: load(recorder.flits.accepted),
             delivered_load: load(recorder.flits.delivered),
-            saturated: behind == Some(true) || given_up,
+            // A window that `max_cycles` cuts short says no less about the load than a whole one.
+            saturated: behind.unwrap_or(given_up) || given_up && !cut_short,
             given_up: given_up && scenario.run.max_cycles.is_some_and(|most| cycles >= most),
             trend,
             window,

@@ -178,3 +178,26 @@ fn settings_that_a_warm_up_of_messages_makes_idle_are_told() {
     assert_eq!(idle(burst, r#"{ "mode": "steady", "warmup": { "messages": 3 }, "messages": 14 }"#), ["run.messages"]);
     assert_eq!(serde_json::to_string(&Warmup::Messages(3)).unwrap(), r#"{"messages":3}"#);
 }
+
+/// A light load takes long to generate its messages. That `max_cycles` does not leave it the time makes no saturated network of it.
+#[test]
+fn a_window_that_is_cut_short_is_judged_by_its_deliveries() {
+    let run = |rate: f64, messages: u64, max_cycles: Cycle| {
+        let arrivals = format!(r#""arrivals": {{ "process": "poisson", "rate": {rate} }}"#);
+        let traffic = traffic(&format!(r#"{arrivals}, "multicast": {{ "destinations": 3 }}"#));
+        let run = Run { max_cycles: Some(max_cycles), messages: Some(messages), ..steady(Warmup::Cycles(1_000)) };
+        let scenario = scenario("mesh:4x4", "dual-path", r#"{ "consumption_ports": 3 }"#, &traffic, &run).unwrap();
+        simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap()
+    };
+    // 16 nodes, a message per 1,000 cycles and node: half of them are generated.
+    let light = run(0.2, 1_000, 32_000);
+    assert!(light.given_up && !light.saturated, "{light:?}");
+    assert!((400..600).contains(&light.messages.measured), "{light:?}");
+    let whole = run(0.2, 1_000, 200_000);
+    assert!(!whole.given_up && !whole.saturated, "{whole:?}");
+    let heavy = run(20.0, 20_000, 4_000);
+    assert!(heavy.given_up && heavy.saturated, "{heavy:?}");
+    // Nothing can have arrived: nothing is known of the load.
+    let blind = run(0.2, 1_000, 1_040);
+    assert!(blind.given_up && blind.saturated, "{blind:?}");
+}

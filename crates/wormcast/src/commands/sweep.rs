@@ -399,7 +399,12 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
                 share if share > 0.0 => format!(", {:.1}% of the messages not measured", 100.0 * share),
                 _ => String::new(),
             };
-            format!("{} ({replications}{reservation}{unmeasured})", time(latency.last, summary, unit))
+            let cut_short = match summary.given_up {
+                0 => String::new(),
+                number => format!(", {number} of them cut short at `run.max_cycles`"),
+            };
+            let latency = time(latency.last, summary, unit);
+            format!("{latency} ({replications}{reservation}{unmeasured}{cut_short})")
         }
         (None, Outcome::Saturated) => {
             let accepted = summary.load().map_or(0.0, |load| load.delivered.mean);

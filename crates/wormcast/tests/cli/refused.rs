@@ -272,6 +272,14 @@ fn a_run_that_was_given_up_says_so() {
         "{report}"
     );
     assert!(report["warmup"].as_u64() >= Some(2000), "{report}");
+    // A load that is carried, and too little time for its messages.
+    let cut = ["run.warmup=0", "run.messages=1000", "run.max_cycles=400000"];
+    let text = with(&folder, &["simulate", "one.toml"], &cut).success();
+    let expected = "  window            cut short at `run.max_cycles`, with deliveries keeping up: raise that, or lower `run.messages`\n";
+    assert!(text.contains(expected), "{text}");
+    let cut = [&cut[..], &["stop.min_replications=2", "stop.max_replications=2"]].concat();
+    let text = with(&folder, &["sweep", "one.toml"], &cut).success();
+    assert!(text.contains("(2 replications, 2 of them cut short at `run.max_cycles`)"), "{text}");
     let finite = with(&folder, &["simulate", "one.toml"], &["run.mode=finite"]);
     assert!(finite.code == 0 && !finite.stdout.contains("warm-up"), "{finite:?}");
 }

@@ -67,7 +67,10 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, steady: bo
     if result.forwarded > 0 {
         write_figure(out, "forwarded", format!("{} at failed links", result.forwarded))?;
     }
-    if result.given_up {
+    if result.given_up && !result.saturated {
+        let until = "cut short at `run.max_cycles`, with deliveries keeping up: raise that, or lower `run.messages`";
+        write_figure(out, "window", until)?;
+    } else if result.given_up {
         let lower = if messages.measured > 0 { ": the latencies are lower bounds" } else { "" };
         write_figure(
             out,
