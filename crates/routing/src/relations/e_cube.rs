@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wormcast_network::text::quoted;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
 use crate::capabilities::{RoutingCapabilities, Spread};
@@ -52,12 +53,13 @@ impl ECube {
         if let Some(grid) = network.shape().grid() {
             return Ok(Self { network: Arc::clone(network), grid: grid.clone(), ascending: false });
         }
-        let problem = E_CUBE.unsupported(network);
-        Err(match network.shape() {
-            Shape::Bmin(_) => problem.with_hint("`turnaround` is for such networks"),
-            Shape::Butterfly(_) | Shape::Omega(_) => problem.with_hint("`destination-tag` is for such networks"),
-            _ => problem.with_hint("`up-down` and `turn-prohibition` are for any network with channels both ways"),
-        })
+        let fitting: Vec<&str> = RoutingDescriptor::of_kind(network).map(|routing| routing.name).collect();
+        let hint = match fitting.len() {
+            0 => "`up-down` and `turn-prohibition` are for any network with channels both ways".to_owned(),
+            1 => format!("{} is for such networks", quoted(fitting)),
+            _ => format!("{} are for such networks", quoted(fitting)),
+        };
+        Err(E_CUBE.unsupported(network).with_hint(&hint))
     }
 
     /// In a hypercube, with the lowest dimension first, as the nCUBE-2 has it. Meshes and tori keep their order.
