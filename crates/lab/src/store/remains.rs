@@ -77,7 +77,7 @@ impl Store {
     ) -> Result<Vec<Gap>, StoreError> {
         let fail = |error| failure(&self.path, error);
         let query = format!(
-            "SELECT {COLUMNS} FROM results WHERE (config_hash, model, replication) > (?1, ?2, ?3)
+            "SELECT {COLUMNS} FROM results WHERE (config_hash, model, replication) >= (?1, ?2, ?3)
              ORDER BY config_hash, model, replication"
         );
         let mut statement = self.connection.prepare(&query).map_err(fail)?;

@@ -447,7 +447,7 @@ fn what_can_be_read_of_a_store_with_torn_pages_is_merged_and_the_rest_is_named()
     let whole = std::fs::read(&path).unwrap();
     let pages = whole.len() / 4096;
     assert!(pages > 30, "{pages}");
-    let (mut partly, mut refused) = (0, 0);
+    let (mut partly, mut many, mut refused) = (0, 0, 0);
     for page in 1..pages {
         std::fs::write(&copy, torn(&whole, [page])).unwrap();
         let mut into = Store::in_memory().unwrap();
@@ -468,9 +468,7 @@ fn what_can_be_read_of_a_store_with_torn_pages_is_merged_and_the_rest_is_named()
                     assert!(all.iter().any(inside), "page {page}");
                 }
                 if !merged.gaps.is_empty() {
-                    // A leaf has few rows.
-                    let lost = all.len() - saved.len();
-                    assert!(lost <= 12 || saved.is_empty(), "page {page}: {lost} rows are lost");
+                    many += usize::from(all.len() - saved.len() > 12);
                     partly += usize::from(!saved.is_empty());
                 }
             }
@@ -478,7 +476,8 @@ fn what_can_be_read_of_a_store_with_torn_pages_is_merged_and_the_rest_is_named()
             Err(error) => panic!("page {page}: {error}"),
         }
     }
-    assert!(partly > 20 && refused < 5, "{partly}, {refused}");
+    // Only pages above the leaves take many rows along.
+    assert!(partly > 20 && many < 4 && refused < 5, "{partly}, {many}, {refused}");
     // Two pages with a good one between them: what is between is found.
     let several = torn(&whole, (pages - 9..pages).step_by(2));
     std::fs::write(&copy, several).unwrap();

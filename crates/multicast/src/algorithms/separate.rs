@@ -52,7 +52,7 @@ impl Separate {
         let routing = options.routing.unwrap_or_else(|| of_kind(network)).make(network, &options.of_routing());
         let routing = routing.map_err(|error| match error {
             RoutingError::Unsupported(problem) if options.routing.is_none() => {
-                let fitting: Vec<&str> = RoutingDescriptor::of_kind(network).map(|routing| routing.name).collect();
+                let fitting: Vec<&str> = of_kind(network).others_of_kind(network).map(|routing| routing.name).collect();
                 let hint = match fitting.len() {
                     0 => format!(
                         "`{}` is for any network whose links have both directions: ask for it as the routing",

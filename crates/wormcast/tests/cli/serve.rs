@@ -518,7 +518,8 @@ fn a_replay_of_a_point_is_one_of_its_replications() {
 fn a_recording_can_be_stopped_and_leaves_nothing() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
     let server = Server::of(&folder);
-    let long = json!({ "experiment": "small.toml", "seed": 1, "messages": 2_000_000_000u64 });
+    let set = json!({ "algorithm": "dual-path" });
+    let long = json!({ "experiment": "small.toml", "set": set, "seed": 1, "messages": 2_000_000_000u64 });
     let answer = server.post("/api/replay", &long);
     assert_eq!((answer.status, &answer.json()["state"]), (200, &json!("running")), "{answer:?}");
     let file = answer.json()["file"].clone();
