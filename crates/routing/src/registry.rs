@@ -134,7 +134,7 @@ impl RoutingDescriptor {
     /// The other routings that are for a network's kind: those that are defined on it, and not on [every kind](Self::of_any_kind).
     /// None keeps tables.
     pub fn others_of_kind(&self, network: &Arc<Network>) -> impl Iterator<Item = &'static Self> {
-        let fits = |routing: &&Self| {
+        let fits = move |routing: &&'static Self| {
             // This one is not asked: an error of its own may have to name the others.
             !routing.of_any_kind && *routing != self && routing.make(network, &RoutingOptions::default()).is_ok()
         };
