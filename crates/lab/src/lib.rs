@@ -92,7 +92,7 @@ pub use statistics::summary::{
 pub use statistics::table::{
     Cell, Table, TableColumn, csv, replications_csv, replications_json, replications_table, table,
 };
-pub use statistics::{Estimate, number_text};
+pub use statistics::{Estimate, in_percent, number_text};
 pub use store::origin::{Origin, Program};
-pub use store::{DamagedRow, Merged, Store, StoreError, StoreProblem};
+pub use store::{DamagedRow, Gap, Merged, Store, StoreError, StoreProblem};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Range, Verdict, Wording};

@@ -158,7 +158,8 @@ pub struct WormKinds {
     pub triggered: bool,
 }
 
-/// Determines the kinds of worms an algorithm sends, from two plans with many destinations all over the network.
+/// Determines the kinds of worms an algorithm sends: as its descriptor says, and where that says nothing, from two plans with many
+/// destinations all over the network.
 pub fn worm_kinds(algorithm: &dyn Algorithm) -> WormKinds {
     const DESTINATIONS: u64 = 16;
     let nodes = algorithm.network().nodes() as u64;
@@ -169,7 +170,8 @@ pub fn worm_kinds(algorithm: &dyn Algorithm) -> WormKinds {
             continue;
         };
         let Plan { worms } = algorithm.plan(&multicast);
-        kinds.trees |= worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
+        kinds.trees |=
+            algorithm.may_send_trees() && worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
         kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());
     }
     kinds

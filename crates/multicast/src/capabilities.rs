@@ -6,6 +6,7 @@ use wormcast_routing::{Branching, Dependencies, MultidestinationRouting, Virtual
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
 use crate::plan::Plan;
+use crate::registry::descriptor::Descriptor;
 use crate::registry::options::AlgorithmOption;
 
 /// The optional capabilities and needs of an algorithm; none by default.
@@ -100,6 +101,12 @@ impl dyn Algorithm + '_ {
     pub fn refusal(&self, multicast: &Multicast) -> Option<String> {
         let problem = self.capabilities().selective?.refusal(multicast)?;
         Some(format!("`{}` {problem}", self.name()))
+    }
+
+    /// Whether a plan may have trees that wormhole switches replicate: not if the [`Descriptor`] of this name
+    /// [says otherwise](Descriptor::may_send_trees).
+    pub fn may_send_trees(&self) -> bool {
+        Descriptor::named(self.name()).map_or(true, Descriptor::may_send_trees)
     }
 
     /// The switches that the algorithm's worms are meant for: for all but [trees](BranchingTrees), plain wormhole switches, which are enough

@@ -160,11 +160,6 @@ impl Selection {
         Ok(Self { choice, experiments, quick })
     }
 
-    /// The experiments that were chosen, in the papers' order, in the versions that are run.
-    pub fn experiments(&self) -> impl Iterator<Item = &Experiment> {
-        self.experiments.iter().map(|(_, experiment)| experiment)
-    }
-
     /// The checks that were chosen, with the claims that they are about.
     fn checks(&self) -> impl Iterator<Item = (&'static PaperClaim, &'static Check)> {
         let of_claims =

@@ -71,6 +71,8 @@ pub struct RoutingDescriptor {
     pub root: bool,
     /// Whether it takes cross links beside a tree, which [`RoutingOptions::tree_only`] leaves out.
     pub cross_links: bool,
+    /// Whether it needs no particular kind of network: it is for all, or for all connected ones.
+    pub of_any_kind: bool,
     /// Whether it is one over permitted turns: whether its relation is [one](crate::RoutingCapabilities::turns).
     pub over_turns: bool,
     draws: fn(&Network) -> bool,
@@ -80,12 +82,27 @@ pub struct RoutingDescriptor {
 impl RoutingDescriptor {
     /// A routing without a root and random choices.
     pub(crate) const fn new(name: &'static str, summary: &'static str, needs: &'static str, make: MakeRouting) -> Self {
-        Self { name, summary, needs, root: false, cross_links: false, over_turns: false, draws: |_| false, make }
+        Self {
+            name,
+            summary,
+            needs,
+            root: false,
+            cross_links: false,
+            of_any_kind: false,
+            over_turns: false,
+            draws: |_| false,
+            make,
+        }
     }
 
     /// Declares that it has a root.
     pub(crate) const fn with_root(self) -> Self {
         Self { root: true, ..self }
+    }
+
+    /// Declares that it needs no particular kind of network.
+    pub(crate) const fn of_any_kind(self) -> Self {
+        Self { of_any_kind: true, ..self }
     }
 
     /// Declares that it takes links beside a tree.
@@ -112,6 +129,16 @@ impl RoutingDescriptor {
             let expected = ROUTINGS.iter().map(|routing| routing.name).collect();
             UnknownName { kind: "routing", given: name.to_owned(), expected }
         })
+    }
+
+    /// The other routings that are for a network's kind: those that are defined on it, and not on [every kind](Self::of_any_kind).
+    /// None keeps tables.
+    pub fn others_of_kind(&self, network: &Arc<Network>) -> impl Iterator<Item = &'static Self> {
+        let fits = move |routing: &&'static Self| {
+            // This one is not asked: an error of its own may have to name the others.
+            !routing.of_any_kind && *routing != self && routing.make(network, &RoutingOptions::default()).is_ok()
+        };
+        ROUTINGS.iter().copied().filter(fits)
     }
 
     /// Whether it makes random choices on a network, which [`RoutingOptions::seed`] decides.

@@ -45,8 +45,24 @@ pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
             return ExitCode::from(Failure::bad_input(problem).report());
         }
     }
-    ExitCode::from(run_arguments(std::env::args_os()))
+    // The stack of the main thread is what `ulimit -s` leaves, and may be too small.
+    let work = std::thread::Builder::new().stack_size(STACK).spawn(|| run_arguments(std::env::args_os()));
+    match work.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        // It has said why it panicked.
+        Ok(Err(_)) => ExitCode::from(PANICKED),
+        Err(error) => {
+            let problem = format!("cannot start a thread with {} MB of stack: {error}", STACK >> 20);
+            ExitCode::from(Failure::failed(problem).report())
+        }
+    }
 }
+
+/// The stack of the thread that does the work, in bytes.
+const STACK: usize = 8 << 20;
+
+/// The exit code of a panic, as that of other Rust programs.
+const PANICKED: u8 = 101;
 
 /// Runs one command line inside of another program, such as an interpreter that has wormcast as a module. The first of the arguments is the name of the
 /// program. Returns the exit code.

@@ -96,7 +96,13 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
                     format!("{}: the largest is {}", plain(problem.kind()), u64::MAX)
                 }
                 Some(problem) => plain(problem.kind()).to_owned(),
-                None => source.to_string(),
+                // A range in the program's notation.
+                None => {
+                    match source.to_string().split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) {
+                        Some((least, most)) => format!("expected a whole number from {least} to {most}"),
+                        None => source.to_string(),
+                    }
+                }
             };
             Some(format!("invalid value '{value}' for '{argument}': {expected}"))
         }

@@ -277,7 +277,7 @@ mod tests {
             ("trafic.length = [1]", "trafic", "`trafic` names no setting"),
             ("title = ['a']", "title", "`title` is no setting of a run and cannot be swept"),
             ("seed = { from = 1, to = 2, points = 0 }", "0", "expected at least one point"),
-            ("seed = { from = 1, to = 2, points = -1 }", "-1", "invalid value: number `-1`, expected a whole number"),
+            ("seed = { from = 1, to = 2, points = -1 }", "-1", "number `-1`, expected a whole number"),
             ("seed = { from = 1, to = inf, points = 2 }", "inf", "expected a finite number"),
             ("seed = { from = 1, to = 1, points = 2 }", "1", "expected another number than `from`"),
             (

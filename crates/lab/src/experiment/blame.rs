@@ -23,6 +23,11 @@ impl Experiment {
         self.document.error(span, message).with_help(Some(help.to_owned()))
     }
 
+    /// Whether a setting is given beside the file, as by `--set`.
+    pub(crate) fn is_overridden(&self, key: &str) -> bool {
+        self.document.overrides(key)
+    }
+
     /// The setting to blame for a problem with this one: if it is not given itself, one that is and that it follows from.
     pub(crate) fn to_blame<'k>(&self, choice: &[usize], key: &'k str) -> &'k str {
         const FOLLOWS: [(&str, &[&str]); 5] = [

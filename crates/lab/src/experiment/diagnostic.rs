@@ -187,8 +187,12 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
         ("expected an array of length 2", "expected two numbers"),
         ("expected a sequence", "expected a list"),
         ("wanted string or table", "expected a text or a table"),
-        ("invalid type: map,", "invalid type: a table,"),
-        ("invalid type: sequence,", "invalid type: a list,"),
+        ("invalid type: map,", "a table,"),
+        ("invalid type: sequence,", "a list,"),
+        ("invalid type: ", ""),
+        ("invalid value: ", ""),
+        ("string \"", "text \""),
+        ("expected a string", "expected a text"),
         ("floating point ", "number "),
         ("integer `", "number `"),
         ("unknown field ", "unknown setting "),
@@ -204,7 +208,6 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
     }
     if let Some(at) = text.find(" as i128").or_else(|| text.find(" as u128")) {
         text.replace_range(at..at + " as i128".len(), " is too large");
-        text = text.replace("invalid type: ", "");
         text =
             text.replace("expected a whole number, not negative", "expected a whole number up to 18446744073709551615");
     }
@@ -266,15 +269,15 @@ mod tests {
         let (message, help) = plain_words("unknown variant `x`, expected `model` or `buffer`");
         assert_eq!((message.as_str(), help), ("unknown value `x`, expected one of model, buffer", None));
         let (message, _) = plain_words("invalid type: string \"x\", expected u32");
-        assert_eq!(message, "invalid type: string \"x\", expected a whole number from 0 to 4294967295");
+        assert_eq!(message, "text \"x\", expected a whole number from 0 to 4294967295");
         let (message, _) = plain_words("invalid type: integer `99999999999999999999` as i128, expected u64");
         assert_eq!(
             message,
             "number `99999999999999999999` is too large, expected a whole number up to 18446744073709551615"
         );
-        assert_eq!(plain_words("invalid type: map, expected a sequence").0, "invalid type: a table, expected a list");
+        assert_eq!(plain_words("invalid type: map, expected a sequence").0, "a table, expected a list");
         let (message, _) = plain_words("invalid value: integer `-3`, expected u32");
-        assert_eq!(message, "invalid value: number `-3`, expected a whole number, not negative");
+        assert_eq!(message, "number `-3`, expected a whole number, not negative");
         let (message, _) = plain_words("unknown field `$__toml_private_datetime`, expected `bytes` or `uniform`");
         assert!(message.starts_with("no setting takes a date"), "{message}");
     }

@@ -7,6 +7,7 @@ use crate::experiment::point::Coordinate;
 use crate::figure::Figure;
 use crate::runs::kind::Kind;
 use crate::runs::stopping::Outcome;
+use crate::statistics::in_short_percent;
 use crate::statistics::quantity::Quantity;
 use crate::statistics::summary::{NO_INTERVAL, PointSummary, incomplete_points, without_interval};
 
@@ -59,7 +60,7 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
         notes: legend.common,
     };
     if chart.marks().any(|mark| matches!(mark.y, Height::Value(_, Some(_)))) {
-        chart.notes.push(format!("bars: {}% confidence intervals", percent(figure.confidence)));
+        chart.notes.push(format!("bars: {}% confidence intervals", in_short_percent(figure.confidence)));
     }
     if let Some((bare, valued)) = without_interval(summaries, figure.y) {
         for mark in chart.curves.iter_mut().flat_map(|curve| &mut curve.marks) {
@@ -108,11 +109,6 @@ pub(crate) fn placed<'s>(figure: &Figure, summaries: &'s [PointSummary]) -> Vec<
 fn is_shown(figure: &Figure, mark: &Mark) -> bool {
     let height = mark.value().is_none_or(|(y, _)| y > 0.0);
     (!figure.log_x || mark.x > 0.0) && (!figure.log_y || height)
-}
-
-/// A share in percent without noise from its binary form.
-pub(crate) fn percent(share: f64) -> f64 {
-    (share * 1000.0).round() / 10.0
 }
 
 /// Which swept settings tell curves apart.

@@ -2,8 +2,8 @@
 
 use super::PlotError;
 use super::chart::{Across, Band, Best, Chart, Curve, Height, Mark};
-use super::curves::percent;
 use crate::comparison::{Compared, ComparedPoint, Standing, State};
+use crate::statistics::in_short_percent;
 use crate::statistics::summary::NO_INTERVAL;
 use crate::verdict::position;
 
@@ -75,7 +75,7 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
         notes: Vec::new(),
     };
     if chart.marks().any(|mark| matches!(mark.y, Height::Value(_, Some(_)))) {
-        let confidence = percent(figure.confidence);
+        let confidence = in_short_percent(figure.confidence);
         chart.notes.push(format!("bars: intervals that all hold together with {confidence}% confidence"));
     }
     if chart.marks().any(|mark| mark.bare) {

@@ -6,6 +6,7 @@ use super::{Block, Cell, Change, Page, Section, Shown, Table, ranking, results, 
 use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
 use crate::runs::run::{Findings, Variation};
+use crate::statistics::in_percent;
 use crate::statistics::summary::{NO_INTERVAL, PointSummary, incomplete_points, without_interval};
 use crate::store::origin::{Origin, Program};
 use crate::verdict::{Finding, Part, Verdict, Wording};
@@ -138,10 +139,10 @@ impl Block {
                 Cell::Text(finding.to_owned()),
             ]
         });
-        let confidence = 100.0 * part.confidence;
+        let confidence = in_percent(part.confidence);
         let summary = match part.comparisons.len() {
-            1 => format!("1 comparison, with {confidence:.3}% confidence"),
-            count => format!("{count} comparisons, each with {confidence:.3}% confidence"),
+            1 => format!("1 comparison, with {confidence}% confidence"),
+            count => format!("{count} comparisons, each with {confidence}% confidence"),
         };
         let head = ["series", "against", "at", "difference", "finding"].map(str::to_owned).into();
         let table = Self::Table(Table::of_numbers(head, rows.collect()));

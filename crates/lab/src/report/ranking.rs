@@ -4,7 +4,7 @@ use super::{Block, Cell, Shown, Table};
 use crate::comparison::{ComparedPoint, SeriesComparison, Standing, State};
 use crate::experiment::Experiment;
 use crate::runs::run::Findings;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, in_percent};
 
 /// The rankings of an experiment's series: by the first quantity for all to see, by others for those who ask.
 pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block> {
@@ -12,12 +12,12 @@ pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block>
     for (number, comparison) in findings.rankings.iter().enumerate() {
         let what = experiment.shown_as(comparison.quantity);
         if number == 0 {
-            let confidence = 100.0 * comparison.confidence;
+            let confidence = in_percent(comparison.confidence);
             let statistic = comparison.quantity.statistic();
             let of_others = comparison.points.iter().flat_map(|point| &point.standings).any(is_of_others);
             blocks.push(Block::Text(format!(
                 "Which is best, by {what}: differences are from the best {statistic}, over runs with the same random numbers{}, with \
-                 {confidence:.3}% confidence each.",
+                 {confidence}% confidence each.",
                 if of_others { format!(", except where {OTHERS} is added") } else { String::new() }
             )));
             if comparison.points.iter().any(ComparedPoint::depends_on_windows) {

@@ -7,20 +7,21 @@ use crate::experiment::file::TimeUnit;
 use crate::experiment::point::Coordinate;
 use crate::figure::{Figure, setting_unit};
 use crate::runs::stopping::Outcome;
+use crate::statistics::in_short_percent;
 use crate::statistics::quantity::Quantity;
 use crate::statistics::summary::{NO_INTERVAL, PointSummary, without_interval};
 use crate::verdict::position;
 
 /// What a plot shows.
 pub(super) fn caption(experiment: &Experiment, figure: &Figure) -> String {
-    let confidence = 100.0 * experiment.stop().confidence;
+    let confidence = in_short_percent(experiment.stop().confidence);
     let title = experiment.title().trim_end_matches('.');
     let title = match title {
         "" => String::new(),
         title if title.ends_with(['?', '!']) => format!("{title} "),
         title => format!("{title}: "),
     };
-    format!("{title}{}. Bars are intervals with {confidence:.0}% confidence.", figure.y_label())
+    format!("{title}{}. Bars are intervals with {confidence}% confidence.", figure.y_label())
 }
 
 /// A quantity at all points of an experiment: series beside each other, everything else below each other.

@@ -242,6 +242,9 @@ impl JobMaker {
         let made = request.and_then(|request| self.cache.algorithm(&point.spec.topology, network, &request));
         made.map_err(|refused| {
             let key = experiment.to_blame(&point.choice, refused.part.key());
+            // What the file says may be right for the network of the file.
+            let other_network = refused.is_about_network() && experiment.is_overridden("topology");
+            let key = if other_network && !experiment.is_overridden(key) { "topology" } else { key };
             experiment.error_at(&point.choice, key, refused.to_string())
         })
     }

@@ -8,6 +8,27 @@ pub(crate) mod table;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// A confidence in percent, for messages: with three digits behind the point, or as many more as show that it is less than certain.
+///
+/// ```
+/// use wormcast_lab::in_percent;
+///
+/// assert_eq!([0.95, 0.9975].map(in_percent), ["95.000", "99.750"]);
+/// assert_eq!([0.9999999, 0.99999].map(in_percent), ["99.99999", "99.999"]);
+/// ```
+pub fn in_percent(confidence: f64) -> String {
+    const DIGITS: usize = 3;
+    let text = |digits: usize| format!("{:.digits$}", 100.0 * confidence);
+    // The last digits of a number next to 1 are those of its binary form.
+    let certain = |text: &String| text.starts_with("100.");
+    (DIGITS..=16).map(text).find(|text| !certain(text)).unwrap_or_else(|| text(DIGITS))
+}
+
+/// The same without the zeros at the end, for captions.
+pub(crate) fn in_short_percent(confidence: f64) -> String {
+    in_percent(confidence).trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// An estimated mean, or percentile.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Estimate {

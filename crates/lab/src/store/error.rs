@@ -1,12 +1,13 @@
 //! Errors of a store.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-use super::SCHEMA_VERSION;
 use super::rows::DamagedRow;
+use super::{APPLICATION_ID, SCHEMA_VERSION};
 
 /// Why a store cannot be used.
 #[derive(Debug, Error)]
@@ -70,7 +71,7 @@ impl StoreProblem {
                 "the result store `{store}` has layout {found}, and this version of wormcast knows {SCHEMA_VERSION} at most"
             ),
             Self::Corrupt(reason) => {
-                format!("the result store `{store}` is damaged: {reason}; delete it to start again")
+                format!("the result store `{store}` is damaged: {reason}")
             }
             Self::Damaged(rows) => damaged(path, rows),
             Self::Conflict { row, with } => format!(
@@ -91,6 +92,15 @@ impl StoreProblem {
             Self::Other(reason) => format!("the result store `{store}` failed: {reason}"),
         }
     }
+}
+
+/// Whether a file that is no database has the mark of a store all the same.
+fn was_a_store(path: &Path) -> bool {
+    // The application id in a database's header. What cannot be opened is not open already, so that no locks are lost by reading it.
+    const MARK: std::ops::Range<usize> = 68..72;
+    let mut start = [0; MARK.end];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start[MARK] == APPLICATION_ID.to_be_bytes()
 }
 
 fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
@@ -122,6 +132,9 @@ fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
         ));
     }
     match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) if was_a_store(path) => {
+            StoreProblem::Corrupt("the beginning of the file is not what was written".to_owned())
+        }
         Some(ErrorCode::NotADatabase) => StoreProblem::Foreign("it is not a database".to_owned()),
         Some(ErrorCode::DatabaseCorrupt) => StoreProblem::Corrupt(reason),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {

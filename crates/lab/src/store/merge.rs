@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::Value as Json;
 
 use super::error::failure;
+use super::remains::{Gap, is_damage};
 use super::rows::{COLUMNS, DamagedRow, Row, row_hash};
 use super::{MODEL_VERSION, Store, StoreError, StoreProblem};
 use crate::runs::replication::Replication;
@@ -23,6 +24,8 @@ pub struct Merged {
     pub other_model: Option<i64>,
     /// Damaged rows, which stay where they are.
     pub damaged: Vec<DamagedRow>,
+    /// Parts of the store that cannot be read, since pages of its file are damaged.
+    pub gaps: Vec<Gap>,
 }
 
 /// A result as a store has it.
@@ -35,7 +38,8 @@ struct Found {
 
 impl Store {
     /// Adds what another store has and this one lacks: results, descriptions of points, and where results come from. All of it or,
-    /// on an error, nothing. Merging a store again changes nothing. A damaged row here that is sound there is replaced.
+    /// on an error, nothing. Merging a store again changes nothing. A damaged row here that is sound there is replaced. Of a store whose pages are
+    /// damaged, everything that can be read is added.
     ///
     /// # Errors
     /// If one of the stores fails, or both have the same replication with different results
@@ -91,24 +95,18 @@ impl Store {
 
 /// Adds the results, and gives the points that have new ones.
 fn added_points(store: &mut Store, other: &Store, merged: &mut Merged) -> Result<Vec<String>, StoreError> {
-    let fail = |error| failure(&other.path, error);
     let mut points: Vec<String> = Vec::new();
-    let mut statement =
-        other.connection.prepare(&format!("SELECT {COLUMNS} FROM results ORDER BY config_hash")).map_err(fail)?;
-    let mut rows = statement.query([]).map_err(fail)?;
-    while let Some(row) = rows.next().map_err(fail)? {
-        let config_hash = row.get::<_, String>(0).ok();
-        let row = Row::of(row).map_err(fail)?;
-        let (Some(config_hash), Some((model, replication, result))) = (config_hash, row.sound()) else {
+    let gaps = other.each_row(|row| {
+        let (Some((config_hash, ..)), Some((model, replication, result))) = (row.place(), row.sound()) else {
             merged.damaged.push(row.damaged());
-            continue;
+            return Ok(());
         };
         if model != i64::from(MODEL_VERSION) {
             merged.of_other_models += 1;
             merged.other_model = Some(model);
-            continue;
+            return Ok(());
         }
-        let new = Found { config_hash, model, replication, result: result.to_owned() };
+        let new = Found { config_hash: config_hash.to_owned(), model, replication, result: result.to_owned() };
         match store.found(&new)? {
             Some(old) if is_same(&old, &new.result) => merged.present += 1,
             Some(_) => {
@@ -128,7 +126,9 @@ fn added_points(store: &mut Store, other: &Store, merged: &mut Merged) -> Result
                 }
             }
         }
-    }
+        Ok(())
+    })?;
+    merged.gaps = gaps;
     Ok(points)
 }
 
@@ -138,13 +138,30 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other || read(one).is_some_and(|one| read(other) == Some(one))
 }
 
+/// Copies what descriptions of points can be read: they are for people, and no result needs them.
 fn copy_descriptions(store: &mut Store, other: &Store) -> Result<(), StoreError> {
     let fail = |error| failure(&other.path, error);
-    let mut statement = other.connection.prepare("SELECT config_hash, description FROM points").map_err(fail)?;
-    let mut rows = statement.query([]).map_err(fail)?;
-    while let Some(row) = rows.next().map_err(fail)? {
-        let description: (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
-        store.execute("INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)", description)?;
+    for order in ["ASC", "DESC"] {
+        let query = format!("SELECT config_hash, description FROM points ORDER BY config_hash {order}");
+        let mut statement = other.connection.prepare(&query).map_err(fail)?;
+        let mut rows = statement.query([]).map_err(fail)?;
+        let ended = loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row.get(0).and_then(|name: String| Ok((name, row.get::<_, String>(1)?))),
+                Ok(None) => break true,
+                Err(error) => Err(error),
+            };
+            match row {
+                Ok(row) => {
+                    store.execute("INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)", row)?;
+                }
+                Err(error) if is_damage(&error) => break false,
+                Err(error) => return Err(fail(error)),
+            }
+        };
+        if ended {
+            break;
+        }
     }
     Ok(())
 }
@@ -159,7 +176,14 @@ fn copy_origins(store: &mut Store, other: &Store, config_hash: &str) -> Result<(
         )
         .map_err(fail)?;
     let mut rows = statement.query(params![config_hash, MODEL_VERSION]).map_err(fail)?;
-    while let Some(row) = rows.next().map_err(fail)? {
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => break,
+            // A note that cannot be read is as good as none.
+            Err(error) if is_damage(&error) => break,
+            Err(error) => return Err(fail(error)),
+        };
         let words = (row.get::<_, String>(0), row.get::<_, String>(1), row.get::<_, String>(2));
         let numbers = (row.get::<_, i64>(3), row.get::<_, i64>(4), row.get::<_, i64>(5), row.get::<_, i64>(6));
         // What is no note is as good as none.

@@ -4,6 +4,7 @@ mod error;
 mod merge;
 pub(crate) mod origin;
 mod origin_table;
+mod remains;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use wormcast_simulation::MODEL_VERSION;
 use self::error::failure;
 pub use self::error::{StoreError, StoreProblem};
 pub use self::merge::Merged;
+pub use self::remains::Gap;
 pub use self::rows::DamagedRow;
 use self::rows::{COLUMNS, Row, add_hashes, results_table, row_hash};
 use crate::experiment::point::PointSpec;

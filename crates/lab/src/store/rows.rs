@@ -65,6 +65,16 @@ impl<'r> Row<'r> {
         }
     }
 
+    /// Its place in the table, if the columns that say it have the right types: point, version of the model, replication.
+    pub(super) fn place(&self) -> Option<(&'r str, i64, i64)> {
+        match self.columns {
+            [ValueRef::Text(name), ValueRef::Integer(model), ValueRef::Integer(replication), ..] => {
+                Some((std::str::from_utf8(name).ok()?, model, replication))
+            }
+            _ => None,
+        }
+    }
+
     /// The row by the names that it has now.
     pub(super) fn damaged(&self) -> DamagedRow {
         DamagedRow { config_hash: shown(self.columns[0]), replication: shown(self.columns[2]) }

@@ -412,3 +412,96 @@ fn a_merge_for_which_the_disk_is_too_small_adds_nothing() {
     assert!(matches!(error.problem, StoreProblem::Full), "{error}");
     assert_eq!(contents(&store), [("b".to_owned(), 0)]);
 }
+
+/// Pages of a file that are overwritten, as a write that was torn leaves them.
+fn torn(whole: &[u8], pages: impl IntoIterator<Item = usize>) -> Vec<u8> {
+    const PAGE: usize = 4096;
+    let mut bytes = whole.to_vec();
+    for page in pages {
+        bytes[page * PAGE..(page + 1) * PAGE].fill(0xa5);
+    }
+    bytes
+}
+
+#[test]
+fn what_can_be_read_of_a_store_with_torn_pages_is_merged_and_the_rest_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, copy] = ["results.db", "copy.db"].map(|name| directory.path().join(name));
+    let mut store = Store::open(&path).unwrap();
+    let names: Vec<String> = (0..12).map(hexadecimal_name).collect();
+    let contents = |store: &Store| -> Vec<(String, u32)> {
+        let of = |name: &String| {
+            store.load(name).unwrap().into_keys().map(|number| (name.clone(), number)).collect::<Vec<_>>()
+        };
+        let mut sorted = names.clone();
+        sorted.sort();
+        sorted.iter().flat_map(of).collect()
+    };
+    for name in &names {
+        for replication in 0..12 {
+            store.insert(name, replication, &run(f64::from(replication) + 0.25)).unwrap();
+        }
+    }
+    let all = contents(&store);
+    drop(store);
+    let whole = std::fs::read(&path).unwrap();
+    let pages = whole.len() / 4096;
+    assert!(pages > 30, "{pages}");
+    let (mut partly, mut many, mut refused) = (0, 0, 0);
+    for page in 1..pages {
+        std::fs::write(&copy, torn(&whole, [page])).unwrap();
+        let mut into = Store::in_memory().unwrap();
+        match Store::read(&copy).and_then(|other| into.merge(&other)) {
+            Ok(merged) => {
+                let saved = contents(&into);
+                assert!(saved.iter().all(|row| all.contains(row)), "page {page}");
+                assert_eq!(merged.added as usize, saved.len(), "page {page}");
+                // What is missing is named, and nothing is named without reason.
+                assert_eq!(merged.gaps.is_empty(), saved.len() == all.len(), "page {page}: {:?}", merged.gaps);
+                for gap in &merged.gaps {
+                    let key = |row: &DamagedRow| (row.config_hash.clone(), row.replication.parse::<u32>().unwrap());
+                    let inside = |row: &(String, u32)| {
+                        gap.after.as_ref().is_none_or(|after| *row > key(after))
+                            && gap.before.as_ref().is_none_or(|before| *row < key(before))
+                    };
+                    assert!(!saved.iter().any(inside), "page {page}");
+                    assert!(all.iter().any(inside), "page {page}");
+                }
+                if !merged.gaps.is_empty() {
+                    many += usize::from(all.len() - saved.len() > 12);
+                    partly += usize::from(!saved.is_empty());
+                }
+            }
+            Err(StoreError { problem: StoreProblem::Corrupt(_), .. }) => refused += 1,
+            Err(error) => panic!("page {page}: {error}"),
+        }
+    }
+    // Only pages above the leaves take many rows along.
+    assert!(partly > 20 && many < 4 && refused < 5, "{partly}, {many}, {refused}");
+    // Two pages with a good one between them: what is between is found.
+    let several = torn(&whole, (pages - 9..pages).step_by(2));
+    std::fs::write(&copy, several).unwrap();
+    let mut into = Store::in_memory().unwrap();
+    let merged = into.merge(&Store::read(&copy).unwrap()).unwrap();
+    assert!(merged.gaps.len() > 1 && merged.added > 100, "{merged:?}");
+}
+
+fn hexadecimal_name(number: u64) -> String {
+    format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+#[test]
+fn a_store_whose_first_page_is_damaged_is_no_file_of_another_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    drop(Store::open(&path).unwrap());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..40].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error.problem, StoreProblem::Corrupt(_)), "{error}");
+    bytes[68] = b'x';
+    std::fs::write(&path, &bytes).unwrap();
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error.problem, StoreProblem::Foreign(_)), "{error}");
+}

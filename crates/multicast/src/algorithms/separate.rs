@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wormcast_network::Network;
+use wormcast_network::text::quoted;
 use wormcast_routing::{Dependencies, E_CUBE, RoutingDescriptor, RoutingError, RoutingRelation, UP_DOWN};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -51,8 +52,15 @@ impl Separate {
         let routing = options.routing.unwrap_or_else(|| of_kind(network)).make(network, &options.of_routing());
         let routing = routing.map_err(|error| match error {
             RoutingError::Unsupported(problem) if options.routing.is_none() => {
-                let any = UP_DOWN.name;
-                let hint = format!("`{any}` is for any network whose links have both directions: `--routing {any}`, or `routing = \"{any}\"` in a file");
+                let fitting: Vec<&str> = of_kind(network).others_of_kind(network).map(|routing| routing.name).collect();
+                let hint = match fitting.len() {
+                    0 => format!(
+                        "`{}` is for any network whose links have both directions: ask for it as the routing",
+                        UP_DOWN.name
+                    ),
+                    1 => format!("{} is for such networks: ask for it as the routing", quoted(fitting)),
+                    _ => format!("{} are for such networks: ask for one of them as the routing", quoted(fitting)),
+                };
                 RoutingError::Unsupported(problem.with_hint(&hint))
             }
             other => other,

@@ -166,6 +166,11 @@ impl Descriptor {
         Self { faults: true, ..self }
     }
 
+    /// Whether it may send trees that wormhole switches replicate: not if it is known to send something else.
+    pub fn may_send_trees(&self) -> bool {
+        self.sends.is_none_or(|sends| sends == Sends::Trees)
+    }
+
     /// Whether a program adds it. Built-in algorithms are tested; the plans and the routing of others are checked in runs.
     pub fn is_own(&self) -> bool {
         self.own
@@ -441,6 +446,11 @@ pub struct Refused {
 }
 
 impl Refused {
+    /// Whether the part is not defined on the network: on another one it may be.
+    pub fn is_about_network(&self) -> bool {
+        matches!(*self.error, AlgorithmError::Unsupported(_))
+    }
+
     fn new(part: RequestPart, error: impl Into<AlgorithmError>) -> Self {
         Self { part, error: Box::new(error.into()) }
     }
@@ -493,6 +503,12 @@ impl Request {
             AlgorithmError::Fault(FaultError::TooMany { .. }) => RequestPart::RandomFaults,
             AlgorithmError::Fault(_) => RequestPart::FailedLinks,
             AlgorithmError::NoWholeTree { .. } | AlgorithmError::SplitAroundFaults { .. } => RequestPart::Faults,
+            // What the routing that is asked for says of the network is said of no other part.
+            AlgorithmError::Unsupported(problem)
+                if self.routing.is_some_and(|routing| routing.name == problem.name) =>
+            {
+                RequestPart::Routing
+            }
             _ => {
                 // What would do without one of the others is not to blame itself.
                 let does = |request: Self| request.resolve(network).is_ok();

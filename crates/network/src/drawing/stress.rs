@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::watch::step;
+
 /// In components of up to this many routers all distances count; in larger ones, those to neighbours and to pivots.
 const ALL_PAIRS: usize = 1000;
 /// The routers to which distances count in large components.
@@ -13,6 +15,8 @@ const PIVOTS: usize = 50;
 /// The most terms of the sum that are moved along, over all rounds: this bounds the time, to some seconds.
 const WORK: usize = 50_000_000;
 const ROUNDS: usize = 300;
+/// How many others of a square a vertex is moved away from in a round, where there are many vertices.
+const CROWD: usize = 16;
 /// When no router moves further than this, in link lengths, the layout is done.
 const STILL: f64 = 1e-3;
 
@@ -142,7 +146,8 @@ impl Component {
         let (mut pivots, mut distances) = (Vec::with_capacity(wanted), Vec::with_capacity(wanted));
         let mut nearest = vec![u32::MAX; vertices.len()];
         let mut next = 0;
-        for _ in 0..wanted {
+        for pivot in 0..wanted {
+            step("searching distances for the picture", "routers", pivot, wanted);
             let from = graph.distances(std::iter::once(next));
             for (near, &distance) in nearest.iter_mut().zip(&from) {
                 *near = distance.min(*near);
@@ -218,7 +223,9 @@ impl Component {
         let terms = n * self.pivots.len() + self.graph.to.len();
         // A pivot stands for as many vertices as there are for one.
         let share = n as f64 / self.pivots.len() as f64;
-        for _ in 0..ROUNDS.min(WORK / terms.max(1)).max(5) {
+        let rounds = ROUNDS.min(WORK / terms.max(1)).max(5);
+        for round in 0..rounds {
+            step("placing routers", "rounds", round, rounds);
             let mut farthest = 0.0f64;
             for vertex in 0..n {
                 let here = places[vertex];
@@ -302,8 +309,10 @@ fn noise(of: u64) -> f64 {
 pub(super) fn spread(places: &mut [Position], least: f64) {
     // Neighbours are looked for in squares of this side.
     let square = |place: Position| place.map(|along| (along / least).floor() as i64);
-    // Of many, a few may stay near each other.
-    for round in 0..if places.len() > ALL_PAIRS { 20 } else { 100 } {
+    // Of many, a few may stay near each other, and each makes way for few of a crowd at a time: the time is linear in their number.
+    let (rounds, crowd) = if places.len() > ALL_PAIRS { (20, CROWD) } else { (100, usize::MAX) };
+    for round in 0..rounds {
+        step("moving routers apart", "rounds", round, rounds);
         let mut squares: Vec<([i64; 2], usize)> =
             places.iter().enumerate().map(|(vertex, &place)| (square(place), vertex)).collect();
         squares.sort_unstable();
@@ -312,11 +321,11 @@ pub(super) fn spread(places: &mut [Position], least: f64) {
             let [column, row] = square(places[vertex]);
             for (dx, dy) in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| (dx, dy))) {
                 let key = [column + dx, row + dy];
-                let start = squares.partition_point(|&(other, _)| other < key);
-                for &(_, other) in squares[start..].iter().take_while(|(other, _)| *other == key) {
+                let start = squares.partition_point(|&other| other <= (key, vertex));
+                for &(_, other) in squares[start..].iter().take_while(|(other, _)| *other == key).take(crowd) {
                     let (here, there) = (places[vertex], places[other]);
                     let near = apart(here, there);
-                    if other <= vertex || near >= least * (1.0 - 1e-6) {
+                    if near >= least * (1.0 - 1e-6) {
                         continue;
                     }
                     moved = true;
@@ -342,7 +351,11 @@ pub(super) fn spread(places: &mut [Position], least: f64) {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+    use std::rc::Rc;
+
     use super::*;
+    use crate::watch::{Stopped, Watch, WorkProgress, watched};
 
     fn drawn(vertices: usize, pairs: &[(u32, u32)]) -> (Graph, Vec<Position>) {
         let graph = Graph::new(vertices, pairs.iter().copied());
@@ -414,6 +427,29 @@ mod tests {
         spread(&mut places, 1.0);
         for (vertex, &place) in places.iter().enumerate() {
             assert!(places[..vertex].iter().all(|&other| apart(other, place) > 0.9), "{places:?}");
+        }
+    }
+
+    /// Stops at the first step of this work that is beyond its beginning.
+    struct StopAt(&'static str);
+
+    impl Watch for StopAt {
+        fn step(&self, step: WorkProgress) -> ControlFlow<()> {
+            if step.work == self.0 && step.done > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+
+    #[test]
+    fn each_part_of_a_layout_can_be_stopped_and_says_how_far_it_is() {
+        // All vertices but two have the same distances: they crowd.
+        let pairs: Vec<(u32, u32)> = (1..2000).flat_map(|leaf| [(0, leaf), (leaf, 2000)]).collect();
+        for part in ["searching distances for the picture", "placing routers", "moving routers apart"] {
+            let work = || {
+                let (_, mut places) = drawn(2001, &pairs);
+                spread(&mut places, 0.5);
+            };
+            let Stopped(at) = watched(Rc::new(StopAt(part)), work).unwrap_err();
+            assert!(at.work == part && at.done > 0 && at.of > at.done, "{at}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wormcast_network::text::quoted;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
 use crate::capabilities::{RoutingCapabilities, Spread};
@@ -13,8 +14,19 @@ pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
     "e-cube",
     "one channel: one dimension after the other",
     "a mesh, a torus or a hypercube",
-    |network, _| Ok(Box::new(ECube::new(network)?)),
+    |network, _| Ok(Box::new(ECube::new(network).map_err(|problem| with_others(&problem, network))?)),
 );
+
+/// Names the routings of the network's own kind, or those for any network.
+fn with_others(problem: &Unsupported, network: &Arc<Network>) -> Unsupported {
+    let fitting: Vec<&str> = E_CUBE.others_of_kind(network).map(|routing| routing.name).collect();
+    let hint = match fitting.len() {
+        0 => "`up-down` and `turn-prohibition` are for any network with channels both ways".to_owned(),
+        1 => format!("{} is for such networks", quoted(fitting)),
+        _ => format!("{} are for such networks", quoted(fitting)),
+    };
+    problem.clone().with_hint(&hint)
+}
 
 /// E-cube routing: one dimension after the other, always along a shortest path.
 ///
@@ -52,12 +64,7 @@ impl ECube {
         if let Some(grid) = network.shape().grid() {
             return Ok(Self { network: Arc::clone(network), grid: grid.clone(), ascending: false });
         }
-        let problem = E_CUBE.unsupported(network);
-        Err(match network.shape() {
-            Shape::Bmin(_) => problem.with_hint("`turnaround` is for such networks"),
-            Shape::Butterfly(_) | Shape::Omega(_) => problem.with_hint("`destination-tag` is for such networks"),
-            _ => problem.with_hint("`up-down` and `turn-prohibition` are for any network with channels both ways"),
-        })
+        Err(E_CUBE.unsupported(network))
     }
 
     /// In a hypercube, with the lowest dimension first, as the nCUBE-2 has it. Meshes and tori keep their order.

@@ -25,6 +25,7 @@ pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
         Ok(Box::new(if options.tree_only { spam.on_tree_only() } else { spam }))
     },
 )
+.of_any_kind()
 .with_root()
 .with_cross_links();
 

@@ -24,6 +24,7 @@ pub const TREE_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
         Ok(Box::new(TreeRouting::new(network, construction.build(network, &options)?.trees)?))
     },
 )
+.of_any_kind()
 .drawing_on(|network| !has_known_trees(network));
 
 /// Whether the network is a 2-D torus, whose edge-disjoint spanning trees are known.

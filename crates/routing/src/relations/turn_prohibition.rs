@@ -20,6 +20,7 @@ pub const TURN_PROHIBITION: RoutingDescriptor = RoutingDescriptor::new(
     UP_DOWN.needs,
     |network, _| over_turns(&TURN_PROHIBITION, network, Adaptivity::Adaptive),
 )
+.of_any_kind()
 .over_turns();
 
 /// The permitted turns of the adaptive routing, restricted to the first of its channels.
@@ -29,6 +30,7 @@ pub const TURN_PROHIBITION_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor:
     UP_DOWN.needs,
     |network, _| over_turns(&TURN_PROHIBITION_DETERMINISTIC, network, Adaptivity::First),
 )
+.of_any_kind()
 .over_turns();
 
 fn over_turns(

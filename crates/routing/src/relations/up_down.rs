@@ -22,6 +22,7 @@ pub const UP_DOWN: RoutingDescriptor = RoutingDescriptor::new(
     },
 )
 .with_root()
+.of_any_kind()
 .over_turns();
 
 /// The permitted turns of the adaptive routing, restricted to the first of its channels.
@@ -35,6 +36,7 @@ pub const UP_DOWN_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     },
 )
 .with_root()
+.of_any_kind()
 .over_turns();
 
 /// Which router up*/down* takes for the root of its tree.

@@ -29,7 +29,7 @@ pub(super) fn request(given: &Given, algorithm: &str, folder: &Folder) -> Result
         algorithm,
         routing,
         root: given.get("root").map(str::to_owned),
-        seed: given.number("seed")?.unwrap_or_default(),
+        seed: given.number("seed", 0..=u64::MAX)?.unwrap_or_default(),
         faults: FaultRequest { links, random: 0, information },
         options: options(given, folder)?,
         tree_seed: None,

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use axum::extract::State as Extracted;
-use serde::{Deserialize, Serialize};
-use wormcast_lab::{Coordinate, Experiment, Override};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use wormcast_lab::{Coordinate, Experiment, Override, plain_words};
 use wormcast_network::input::is_standard_input;
+use wormcast_network::text::{LONGEST_SHOWN, expected_name, shortened};
 
 use super::{Body, Given, Shared, answer};
 use crate::answer::{Json, Refusal};
@@ -61,8 +64,82 @@ fn texts(value: &toml::Value, check: &impl Fn(&str) -> Result<(), Refusal>) -> R
 }
 
 /// The body of a request that changes something.
-pub(super) fn body<'b, T: Deserialize<'b>>(body: &'b Body) -> Result<T, Refusal> {
-    serde_json::from_slice(&body.0).map_err(|error| Refusal::BadInput(format!("the body of the request: {error}")))
+///
+/// The fields are checked one by one first, so that what is wrong is said in the words of who asks.
+pub(super) fn body<T: DeserializeOwned>(body: &Body, fields: &[Field]) -> Result<T, Refusal> {
+    let bad = |problem: String| Refusal::BadInput(format!("the body of the request: {problem}"));
+    let value: Value = serde_json::from_slice(&body.0)
+        .map_err(|error| bad(format!("it is no JSON, from line {}, column {} on", error.line(), error.column())))?;
+    let Value::Object(given) = &value else {
+        let names = fields.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
+        return Err(bad(format!("expected an object with fields such as {names}, not {}", shown(&value))));
+    };
+    for name in given.keys() {
+        if !fields.iter().any(|field| field.name == name) {
+            let expected = expected_name(name, fields.iter().map(|field| field.name));
+            return Err(bad(format!("there is no field `{name}`{expected}")));
+        }
+    }
+    for Field { name, needed, takes } in fields {
+        let value = given.get(*name).filter(|value| *needed || !value.is_null());
+        let fits = match (value, takes) {
+            (None, _) if *needed => return Err(bad(format!("expected the field `{name}`, {}", takes.text()))),
+            (None, _) => true,
+            (Some(value), Takes::Text) => value.is_string(),
+            (Some(value), Takes::Whole(least, most)) => value.as_u64().is_some_and(|n| (*least..=*most).contains(&n)),
+            (Some(value), Takes::Settings) => value.is_object(),
+        };
+        if let Some(value) = value.filter(|_| !fits) {
+            return Err(bad(format!("`{name}` is {}; expected {}", shown(value), takes.text())));
+        }
+    }
+    serde_json::from_value(value).map_err(|error| bad(plain_words(&error.to_string()).0))
+}
+
+/// A field of a body.
+pub(super) struct Field {
+    name: &'static str,
+    /// Whether it may not be left out.
+    needed: bool,
+    takes: Takes,
+}
+
+impl Field {
+    pub(super) const fn needed(name: &'static str, takes: Takes) -> Self {
+        Self { name, needed: true, takes }
+    }
+
+    pub(super) const fn optional(name: &'static str, takes: Takes) -> Self {
+        Self { name, needed: false, takes }
+    }
+}
+
+/// What a field takes.
+pub(super) enum Takes {
+    Text,
+    /// A whole number between these two.
+    Whole(u64, u64),
+    /// Settings of an experiment, by their dotted paths.
+    Settings,
+}
+
+impl Takes {
+    fn text(&self) -> String {
+        match self {
+            Self::Text => "a text".to_owned(),
+            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Settings => "an object of settings, such as `{ \"traffic.length\": 64 }`".to_owned(),
+        }
+    }
+}
+
+/// A value of a request, in a message.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        other => format!("`{}`", shortened(&other.to_string(), LONGEST_SHOWN)),
+    }
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! The requests of the page: a module each.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -64,7 +65,7 @@ impl State {
 }
 
 /// All requests for data, by where they are.
-fn requests() -> [(&'static str, MethodRouter<Shared>); 15] {
+fn requests() -> [(&'static str, MethodRouter<Shared>); 16] {
     [
         ("/info", get(info::get)),
         ("/catalogue", get(catalogue::get)),
@@ -73,6 +74,7 @@ fn requests() -> [(&'static str, MethodRouter<Shared>); 15] {
         ("/routing", get(routing::get)),
         ("/dependencies", get(routing::dependencies)),
         ("/replay", get(replay::header).post(replay::record)),
+        ("/replay/stop", post(replay::stop)),
         ("/replay/chunk", get(replay::chunk)),
         ("/replay/check", get(replay::check)),
         ("/experiment", get(experiment::get)),
@@ -173,10 +175,14 @@ impl Given {
         self.get(name).ok_or_else(|| Refusal::BadInput(format!("expected the parameter `{name}`")))
     }
 
-    /// A number.
-    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Refusal> {
+    /// A whole number in a range.
+    pub(crate) fn number<T: TryFrom<u64>>(&self, name: &str, range: RangeInclusive<u64>) -> Result<Option<T>, Refusal> {
         let number = |text: &str| {
-            text.parse().map_err(|_| Refusal::BadInput(format!("`{name}` is `{text}`; expected a number")))
+            let number = text.parse().ok().filter(|number| range.contains(number));
+            number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+                let (least, most) = (range.start(), range.end());
+                Refusal::BadInput(format!("`{name}` is `{text}`; expected a whole number from {least} to {most}"))
+            })
         };
         self.get(name).map(number).transpose()
     }

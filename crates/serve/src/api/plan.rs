@@ -61,7 +61,7 @@ fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         multicast: &multicast,
         summary: &summary,
         exact: algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast)),
-        flit_bits: given.number::<std::num::NonZeroU32>("flit_bits")?.map_or(PlanReport::FLIT_BITS, Into::into),
+        flit_bits: given.number("flit_bits", 1..=u32::MAX.into())?.unwrap_or(PlanReport::FLIT_BITS),
         warning: warning.as_deref(),
     };
     let faults = request.faults.on(&network, request.seed).map_err(Refusal::bad_input)?;

@@ -21,7 +21,7 @@ use wormcast_simulation::{
 };
 
 use super::curves::not_readable;
-use super::experiment::{body, read};
+use super::experiment::{Field, Takes, body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{JSON, Json, Refusal};
 use crate::work::Stop;
@@ -34,6 +34,8 @@ const AT_ONCE: usize = 2;
 const TOLD: usize = 16;
 /// How long a run may take.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// Why a recording ends that somebody stops.
+const ASKED: &str = "it was stopped";
 /// The folder for runs that the page asks for.
 const FOLDER: &str = "replays";
 
@@ -127,7 +129,7 @@ pub(super) async fn chunk(Extracted(state): Extracted<Shared>, given: Given) -> 
     given.only(&["file", "index"], &[])?;
     let bytes = bytes(&state, move |state| {
         let name = given.need("file")?;
-        let Some(index) = given.number("index")? else {
+        let Some(index) = given.number::<usize>("index", 0..=u32::MAX.into())? else {
             return Err(Refusal::bad_input("expected the parameter `index`"));
         };
         let file = state.replays.open(state, name)?;
@@ -171,8 +173,7 @@ async fn bytes(
 #[serde(deny_unknown_fields)]
 struct Request {
     experiment: String,
-    #[serde(default)]
-    set: serde_json::Map<String, serde_json::Value>,
+    set: Option<serde_json::Map<String, serde_json::Value>>,
     /// What has the point's replications.
     store: Option<String>,
     /// Which of them; by default the first that deadlocked, or the first.
@@ -180,6 +181,21 @@ struct Request {
     /// For a run that is none of them.
     seed: Option<u64>,
     messages: Option<u64>,
+}
+
+const FIELDS: [Field; 6] = [
+    Field::needed("experiment", Takes::Text),
+    Field::optional("set", Takes::Settings),
+    Field::optional("store", Takes::Text),
+    Field::optional("replication", Takes::Whole(0, u32::MAX as u64)),
+    Field::optional("seed", Takes::Whole(0, u64::MAX)),
+    Field::optional("messages", Takes::Whole(0, u64::MAX)),
+];
+
+/// Which recording is to be stopped.
+#[derive(Deserialize)]
+struct StopRequest {
+    file: String,
 }
 
 /// Which run of a point it is.
@@ -263,6 +279,14 @@ impl Recordings {
         all.iter().for_each(|(stop, _)| stop.stop("the server ends"));
     }
 
+    /// Stops the one of this file.
+    fn stop(&self, file: &str) -> Result<(), Refusal> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let going_on = all.iter().find(|(_, recording)| recording.file == file && recording.state == "running");
+        let missing = || Refusal::Missing(format!("no run is being recorded to `{file}`"));
+        going_on.map(|(stop, _)| stop.stop(ASKED)).ok_or_else(missing)
+    }
+
     fn tell(&self, file: &str, change: impl FnOnce(&mut Recording)) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, recording)) = all.iter_mut().rev().find(|(_, recording)| recording.file == file) {
@@ -303,7 +327,7 @@ struct Recorded {
 
 /// Records a run in the background, unless it has been.
 pub(super) async fn record(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
-    let request: Request = body(&given)?;
+    let request: Request = body(&given, &FIELDS)?;
     let shared = Arc::clone(&state);
     let recorded = state.work.run(move || begin(&shared, &request)).await?;
     Json::of(&recorded)
@@ -311,14 +335,16 @@ pub(super) async fn record(Extracted(state): Extracted<Shared>, given: Body) -> 
 
 fn begin(state: &Shared, request: &Request) -> Result<Recorded, Refusal> {
     let mut overrides = Vec::new();
-    for (key, value) in &request.set {
-        overrides.push(Override::set(&format!("{key}={value}")).map_err(Refusal::bad_input)?);
+    let none = serde_json::Map::new();
+    let set = request.set.as_ref().unwrap_or(&none);
+    for (key, value) in set {
+        overrides.push(Override::option(&format!("{key} ="), key, &value.to_string()));
     }
     let numbers = [("seed", "seed", request.seed), ("messages", "run.messages", request.messages)];
     for (name, key, number) in numbers {
         overrides.extend(number.map(|number| Override::option(name, key, &number.to_string())));
     }
-    let experiment = read(&state.folder, &request.experiment, &request.set, &overrides)?;
+    let experiment = read(&state.folder, &request.experiment, set, &overrides)?;
     let point = experiment.point().map_err(Refusal::bad_input)?;
     let which = Run::of(state, request, &experiment, &point)?;
     let job = experiment.job_of(&point, which.seed).map_err(Refusal::bad_input)?;
@@ -350,11 +376,19 @@ fn begin(state: &Shared, request: &Request) -> Result<Recorded, Refusal> {
         shared.background.start(stop, record, move |written| {
             to_tell.recordings.tell(&told, |recording| match written {
                 Ok(()) => recording.state = "done",
+                Err(error) if error == ASKED => recording.state = "stopped",
                 Err(error) => (recording.state, recording.error) = ("failed", Some(error)),
             });
         });
     }
     Ok(recorded("running"))
+}
+
+/// Stops a recording: nothing of it is kept.
+pub(super) async fn stop(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
+    let StopRequest { file } = body(&given, &[Field::needed("file", Takes::Text)])?;
+    state.recordings.stop(&file)?;
+    Json::of(&serde_json::json!({ "file": file }))
 }
 
 /// Runs and writes the file; says why not.

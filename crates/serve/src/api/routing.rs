@@ -69,14 +69,11 @@ pub(super) async fn dependencies(Extracted(state): Extracted<Shared>, given: Giv
 }
 
 fn settings(given: &Given) -> Result<Settings, Refusal> {
-    let within = |name: &str, most: u32| match given.number::<u32>(name)? {
-        Some(number) if number == 0 || number > most => {
-            Err(Refusal::BadInput(format!("`{name}` is {number}; expected a number from 1 to {most}")))
-        }
-        number => Ok(number),
-    };
-    let consumption_ports = within("consumption_ports", wormcast_network::MAX_NODE_PORTS)?;
-    Ok(Settings { consumption_ports, virtual_channels: within("virtual_channels", 64)?, ..Settings::default() })
+    Ok(Settings {
+        consumption_ports: given.number("consumption_ports", 1..=wormcast_network::MAX_NODE_PORTS.into())?,
+        virtual_channels: given.number("virtual_channels", 1..=64)?,
+        ..Settings::default()
+    })
 }
 
 /// What is analysed.
@@ -115,7 +112,7 @@ fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subje
             if given.get("failed").is_some() {
                 return Err(Refusal::BadInput("links fail only for an algorithm: leave `failed` out".to_owned()));
             }
-            let seed = given.number("seed")?.unwrap_or_default();
+            let seed = given.number("seed", 0..=u64::MAX)?.unwrap_or_default();
             let options = RoutingOptions { seed, root, tree_only: options.tree_only() };
             Ok(Subject::Routing(routing.make(network, &options).map_err(Refusal::bad_input)?))
         }

@@ -15,7 +15,7 @@ use wormcast_lab::{
     Verdict, origins, run_sweep_with, stored_sweep,
 };
 
-use super::experiment::{body, read};
+use super::experiment::{Field, Takes, body, read};
 use super::{Body, Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 use crate::folder::Kind;
@@ -345,7 +345,12 @@ struct StopRequest {
 
 /// Starts a sweep, or goes on with one, in the background.
 pub(super) async fn start(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
-    let request: Start = body(&given)?;
+    const FIELDS: [Field; 3] = [
+        Field::needed("experiment", Takes::Text),
+        Field::needed("store", Takes::Text),
+        Field::optional("jobs", Takes::Whole(1, 1024)),
+    ];
+    let request: Start = body(&given, &FIELDS)?;
     let shared = Arc::clone(&state);
     let sweep = state.work.run(move || begin(&shared, request)).await?;
     Json::of(&sweep)
@@ -422,7 +427,7 @@ fn ended(incomplete: bool, stop: &Stop) -> (&'static str, Option<String>) {
 
 /// Stops a sweep with what is there; another start goes on from that.
 pub(super) async fn stop(Extracted(state): Extracted<Shared>, given: Body) -> Result<Json, Refusal> {
-    let StopRequest { id } = body(&given)?;
+    let StopRequest { id } = body(&given, &[Field::needed("id", Takes::Text)])?;
     let all = state.sweeps.running();
     let Some(running) = all.iter().find(|running| running.sweep.id == id) else {
         return Err(Refusal::Missing(format!("no sweep `{id}` goes on")));

@@ -86,6 +86,10 @@ impl Scenario {
                 "are bound to virtual channels that the links do not have: raise `virtual_channels`",
             ));
         }
+        if kind == Sends::Trees && !self.may_send_trees {
+            let problem = "its descriptor does not say: declare what it sends";
+            return Some(self.switching_error("algorithm", "trees", problem));
+        }
         self.refuses(kind).or_else(|| match &worm.itinerary {
             Itinerary::Tree(tree)
                 if self.engine.header == Header::Tree && tree.trunk.is_some() && tree.header.is_empty() =>

@@ -1,6 +1,6 @@
 //! Settings that make no difference to a run.
 
-use wormcast_multicast::{WormKinds, worm_kinds};
+use wormcast_multicast::worm_kinds;
 use wormcast_network::ChannelId;
 
 use crate::config::switching::{BranchReplication, SelectionPolicy};
@@ -55,10 +55,9 @@ impl Scenario {
             }
         }
         let name = self.algorithm.name();
-        let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref());
         if self.switch.is_none() {
             let of_paths = || format!("`{name}` sends paths, and `lockstep` is how these deliver on their way");
-            if !trees {
+            if !self.may_send_trees {
                 add("switching.replication", of_paths());
                 add("switching.reservation", of_paths());
             } else if self.engine.replication == BranchReplication::Lockstep {
@@ -79,7 +78,7 @@ impl Scenario {
         if self.switch.is_none() && self.engine.selection != SelectionPolicy::First && !self.may_choose() {
             add("switching.selection", format!("the routing of `{name}` leaves one channel at every hop"));
         }
-        if !triggered {
+        if !worm_kinds(self.algorithm.as_ref()).triggered {
             let reason = format!("no worm of `{name}` waits for the delivery of another");
             add("timing.receive_overhead", reason);
         }
@@ -132,6 +131,7 @@ mod tests {
     use wormcast_network::TopologySpec;
 
     use super::*;
+    use crate::run::simulate::EngineChoice;
 
     /// The keys that make no difference.
     fn idle(algorithm: &str, switching: &str, traffic: &str, run: &str) -> Vec<&'static str> {
@@ -170,5 +170,26 @@ mod tests {
         assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], [&of_groups[..], &["traffic.unicast.node"]].concat());
         let finite = r#"{ "mode": "finite", "messages": 5, "warmup": 9 }"#;
         assert_eq!(idle("u-mesh", stripped, mixed, finite), [&["run.warmup"], &of_paths[..2]].concat());
+    }
+
+    #[test]
+    fn what_is_idle_selects_no_other_engine() {
+        let network = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        for (name, exact) in [("dual-path", true), ("u-mesh", true), ("xy-tree", false)] {
+            let algorithm = algorithm_by_name(name, &network, &Options::default()).unwrap();
+            let scenario = Scenario::new(
+                Arc::from(algorithm),
+                &serde_json::from_str(r#"{ "replication": "independent", "buffer": 2 }"#).unwrap(),
+                &serde_json::from_str("{}").unwrap(),
+                &serde_json::from_str(
+                    r#"{ "arrivals": { "process": "poisson", "rate": 0.01 }, "multicast": { "destinations": 3 } }"#,
+                )
+                .unwrap(),
+                &serde_json::from_str("{}").unwrap(),
+            )
+            .unwrap();
+            let idle = scenario.idle_settings().iter().any(|setting| setting.key == "switching.replication");
+            assert_eq!((idle, EngineChoice::Worm.check(&scenario).is_ok()), (exact, exact), "{name}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use wormcast_multicast::Algorithm;
 use wormcast_network::{MAX_NODE_PORTS, Network, require_memory};
 
 use crate::config::buffer::Buffer;
-use crate::config::switching::{BufferedSwitch, Switching, Wormhole};
+use crate::config::switching::{BranchReplication, BufferedSwitch, Switching, Wormhole};
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::switch::SwitchConfig;
@@ -46,6 +46,8 @@ pub(crate) const MAX_DELAY: u32 = 1 << 28;
 pub struct Scenario {
     pub(crate) network: Arc<Network>,
     pub(crate) algorithm: Arc<dyn Algorithm>,
+    /// Whether plans may have trees; a plan that has some all the same is refused.
+    pub(crate) may_send_trees: bool,
     pub(crate) engine: EngineConfig,
     /// The configuration of buffered switches, if that is what switches.
     pub(crate) switch: Option<SwitchConfig>,
@@ -174,6 +176,11 @@ impl Scenario {
         within("switching.injection_ports", ports.injection, 1, MAX_NODE_PORTS)?;
         within("switching.consumption_ports", ports.consumption, 1, MAX_NODE_PORTS)?;
         let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
+        let may_send_trees = algorithm.may_send_trees();
+        if !may_send_trees {
+            // How branches are replicated makes no difference where nothing branches, nor to which engine is exact.
+            engine.replication = BranchReplication::Lockstep;
+        }
         let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
         if ports + channels > u64::from(u32::MAX / 2) {
@@ -225,6 +232,7 @@ impl Scenario {
         Ok(Self {
             network,
             algorithm,
+            may_send_trees,
             engine,
             switch,
             cycle_ns: timing.cycle_ns,

@@ -10,11 +10,11 @@ use super::results::{folder, make_folder};
 use crate::failure::Failure;
 use crate::lab::write_file;
 
-/// Write manual pages: one of the command, and one of each subcommand.
+/// Write manual pages: one for the command, and one for each subcommand.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast man --out share/man/man1")]
 pub(crate) struct Arguments {
-    /// The folder for the pages, which is made if need be: `man` looks into `man1` of every folder of its path.
+    /// The folder for the pages; made if it is not there. `man` looks in the folder `man1` of every folder on its path.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, value_parser = folder())]
     out: PathBuf,
 }

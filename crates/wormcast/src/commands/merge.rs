@@ -17,7 +17,8 @@ use crate::program;
 
 /// Bring the results of several stores into one, such as those of the parts of a sweep (`sweep --shard`).
 ///
-/// Results that are there already are left alone, and the stores that are read stay as they are: to merge again does no harm.
+/// Results that are there already are left alone, and the stores that are read stay as they are: merging again does no harm. Of a damaged store it
+/// takes everything that can still be read, and names the rest.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast merge results/quick-shard-1-of-2.db results/quick-shard-2-of-2.db")]
 pub(crate) struct Arguments {
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let is_new = !into.exists();
     let mut store = program::store(&into).map_err(unusable)?;
-    let mut left = 0;
+    let (mut left, mut unread) = (0, false);
     for (index, source) in sources.iter().enumerate() {
         let merged = match store.merge(source) {
             Ok(merged) => merged,
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             }
         };
         left += told(source.path(), &merged, out)?;
+        unread |= !merged.gaps.is_empty();
     }
     if let Some(experiment) = &experiment {
         told_of_points(arguments, experiment, &store, out)?;
@@ -81,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     writeln!(out, "Wrote {}.", into.display())?;
     out.flush()?;
     match left {
+        _ if unread => Err(Failure::Failed("parts of a store cannot be read".to_owned())),
         0 => Ok(()),
         1 => Err(Failure::Failed("1 result was not merged".to_owned())),
         _ => Err(Failure::Failed(format!("{left} results were not merged"))),
@@ -126,7 +129,7 @@ fn check_settings(experiment: &Experiment, store: &Store) -> Result<(), Failure>
 
 /// Says what came of a store; gives how many of its results were not merged.
 fn told(store: &Path, merged: &Merged, out: &mut dyn Write) -> Result<u64, Failure> {
-    let Merged { added, present, of_other_models, other_model, damaged, .. } = merged;
+    let Merged { added, present, of_other_models, other_model, damaged, gaps, .. } = merged;
     let results = if *added == 1 { "result" } else { "results" };
     let there = if *present == 0 { String::new() } else { format!(", {present} there already") };
     writeln!(out, "{}: {added} {results} added{there}", store.display())?;
@@ -140,6 +143,9 @@ fn told(store: &Path, merged: &Merged, out: &mut dyn Write) -> Result<u64, Failu
     }
     for row in damaged {
         Failure::warn(&format!("`{}`: {row} is damaged, and stays there", store.display()));
+    }
+    for gap in gaps {
+        Failure::warn(&format!("`{}` is damaged: {gap} cannot be read", store.display()));
     }
     Ok(of_other_models + damaged.len() as u64)
 }

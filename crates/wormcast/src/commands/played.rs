@@ -1,11 +1,12 @@
 //! A small run on a page, recorded for it, which readers can play.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use crate::failure::Failure;
 use crate::lab::report::{Page, Player};
-use crate::lab::{Experiment, Job, Point};
+use crate::lab::{Experiment, Findings, Job, Outcome, Point};
 use crate::network::ChannelSpace;
 use crate::network::input::input_name;
 use crate::program;
@@ -16,8 +17,9 @@ use crate::simulation::{Generated, Observer, Replay, ReplayFile, ReplayRun, repl
 const MESSAGES: u64 = 200;
 const ROUTERS: usize = 1024;
 
-/// The point that is played, and what it is of the sweep: of the first series, the middle of the values along the curve.
-fn middle(experiment: &Experiment) -> Option<(Point, &'static str)> {
+/// The point that is played, and what it is of the sweep: of the first series, the middle of the values along the curve, which ends where
+/// `is_on_curve` does.
+fn middle(experiment: &Experiment, is_on_curve: impl Fn(&Point) -> bool) -> Option<(Point, &'static str)> {
     let mut points = experiment.points().ok()?;
     let first = points.first()?.clone();
     let Some(along) = experiment.figure().and_then(|figure| figure.along) else { return Some((first, "")) };
@@ -28,18 +30,29 @@ fn middle(experiment: &Experiment) -> Option<(Point, &'static str)> {
             .all(|at| at.key == along || first.coordinate(&at.key).is_some_and(|of| of.value == at.value))
     };
     points.retain(others);
+    // Where all of it is saturated or in a deadlock, the first point shows that as well.
+    let end = points.iter().position(|point| !is_on_curve(point)).unwrap_or(points.len());
+    points.truncate(end.max(1));
     let place = points.len() / 2;
     let what = if points.len() > 2 { ", the middle of its curve" } else { "" };
     Some((points.swap_remove(place), what))
 }
 
-/// The page with the first messages of the first run that is simulated, if one is of a network that is not too large.
+/// The page with the first messages of the first run of these experiments that is simulated, if one is of a network that is not too large.
 pub(super) fn with_small_run<'e>(
     page: Page,
-    experiments: impl IntoIterator<Item = &'e Experiment>,
+    experiments: impl IntoIterator<Item = (&'e Experiment, &'e Findings)>,
 ) -> Result<Page, Failure> {
-    for experiment in experiments {
-        let Some((point, what)) = middle(experiment) else { continue };
+    for (experiment, findings) in experiments {
+        let ends_a_curve = |outcome: Outcome| matches!(outcome, Outcome::Saturated | Outcome::Deadlocked);
+        let past: BTreeSet<&str> = findings
+            .summaries
+            .iter()
+            .filter(|summary| ends_a_curve(summary.outcome))
+            .map(|summary| summary.config_hash.as_str())
+            .collect();
+        let is_on_curve = |point: &Point| !past.contains(point.spec.config_hash().as_str());
+        let Some((point, what)) = middle(experiment, is_on_curve) else { continue };
         let Ok(Job::Simulate(scenario)) = experiment.job(&point) else { continue };
         let network = scenario.network();
         if network.routers() > ROUTERS {

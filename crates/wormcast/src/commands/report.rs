@@ -16,7 +16,7 @@ use crate::program;
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
 ///
-/// The page is one HTML file that needs nothing else; the same goes to a Markdown file, whose plots lie beside it.
+/// The page is a single HTML file that needs nothing else. The same is also written as Markdown, with its plots beside it.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast report experiments/quick.toml")]
 pub(crate) struct Arguments {
@@ -91,7 +91,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;
     let page = experiments_page(&experiments, &origins, program::THIS).map_err(Failure::failed)?;
     #[cfg(feature = "serve")]
-    let page = played::with_small_run(page, experiments.iter().map(|reported| &reported.experiment))?;
+    let page =
+        played::with_small_run(page, experiments.iter().map(|reported| (&reported.experiment, &reported.findings)))?;
     let name = match &experiments[..] {
         [only] => format!("{}-report", only.name),
         _ => arguments.places.name().unwrap_or("report").to_owned(),

@@ -20,8 +20,9 @@ use crate::usage::positive;
 
 /// Reproduce what papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///
-/// Experiments and plots go to the output folder, with `report.html` and `report.md`; of some claims only, with `report-NAME.html` and
-/// `report-NAME.md`. What is in its store is not run again, so that a reproduction that is interrupted goes on where it was.
+/// Experiments and plots go to the output folder, with `report.html` and `report.md`, or with `report-NAME.html` and `report-NAME.md` if
+/// only some claims are chosen. What its store already has is not run again, so a reproduction that was interrupted continues where it
+/// stopped.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast reproduce mesh-example paper-1-table-1 --quick")]
 pub(crate) struct Arguments {
@@ -31,11 +32,11 @@ pub(crate) struct Arguments {
     /// List the claims and what measures them, and run nothing.
     #[arg(long)]
     list: bool,
-    /// Fewer and shorter runs: all claims in some minutes, with wider intervals.
+    /// Fewer and shorter runs: all claims in a few minutes, with wider intervals.
     #[arg(long)]
     quick: bool,
-    /// For claims that are not reproduced, test two settings at a time as well that their papers leave open, until so many replications
-    /// were looked at in all for a claim; without a number 5,000.
+    /// For claims that are not reproduced, also test pairs of the settings that their papers leave open, until this many replications have
+    /// been looked at for a claim. Without a number, 5,000.
     #[arg(long, value_name = "BUDGET", num_args = 0..=1, default_missing_value = "5000", require_equals = true, value_parser = positive::<NonZeroU64>)]
     explain: Option<NonZeroU64>,
     /// End with exit code 1 if a claim is not reproduced.
@@ -47,8 +48,8 @@ pub(crate) struct Arguments {
     /// The folder for everything that is made; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = "reproduction", value_parser = folder())]
     out: PathBuf,
-    /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending; made if the
-    /// folders are not there.
+    /// Also write the Markdown page to this file, and its plots to a folder beside it of the same name without the ending. Folders that are
+    /// not there are made.
     #[arg(long, value_name = "FILE.md", value_parser = PathBufValueParser::new().try_map(markdown_file))]
     markdown: Option<PathBuf>,
     /// The result store; by default `store.db` in the output folder.
@@ -83,7 +84,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
     let page = reproduction_page(&reproduction, &arguments.out, program::THIS).map_err(Failure::failed)?;
     #[cfg(feature = "serve")]
-    let page = super::played::with_small_run(page, selection.experiments())?;
+    let page = {
+        let exhibits = reproduction.exhibits.iter().map(|exhibit| (&exhibit.experiment, &exhibit.findings));
+        super::played::with_small_run(page, exhibits)?
+    };
     pages.write(&page, &arguments.out)?;
     match arguments.format {
         Format::Json => write_json(out, &reproduction.claims)?,

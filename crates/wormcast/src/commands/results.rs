@@ -10,6 +10,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::interrupt::{self, MemoryGuard};
+use crate::lab::report::shell_line;
 use crate::lab::{Experiment, JobError, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name};
 use crate::network::input::is_standard_input;
 use crate::program;
@@ -168,9 +169,18 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
                 "{error}\nrun `{program} sweep`: it sets damaged rows aside and simulates again what is needed, if the database is sound otherwise"
             ))
         }
+        StoreProblem::Corrupt(_) => {
+            let line = shell_line([program::name(), "merge", &error.path.display().to_string(), "--store", RESCUED]);
+            Failure::failed(format!(
+                "{error}\n`{line}` brings what can still be read into a new store, and names what cannot; the damaged file stays as it is"
+            ))
+        }
         _ => Failure::failed(error),
     }
 }
+
+/// An example of the name of a store that takes what is left of a damaged one.
+const RESCUED: &str = "rescued.db";
 
 /// Fails if points end in deadlocks, after everything that is known has been written.
 pub(crate) fn unless_deadlocked(points: impl Iterator<Item = bool> + Clone) -> Result<(), Failure> {

@@ -71,8 +71,7 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
     if config.virtual_channels > 1 {
         let _ = write!(command, " --virtual-channels {}", config.virtual_channels);
     }
-    let branches = matches!(Descriptor::named(&spec.algorithm).map(|known| known.sends), Ok(None | Some(Sends::Trees)));
-    if branches && config.branching() != scenario.algorithm().branching() {
+    if scenario.algorithm().may_send_trees() && config.branching() != scenario.algorithm().branching() {
         let buffer = if config.branching().packet_buffers { "message".to_owned() } else { config.buffer.to_string() };
         let spelled = |value: Json| value.as_str().unwrap_or_default().to_owned();
         let (replication, reservation) = (json!(config.replication), json!(config.reservation));

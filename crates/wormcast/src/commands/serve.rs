@@ -17,8 +17,8 @@ use crate::serve::{Address, Settings, serve};
 
 /// Look at networks, runs, deadlocks, plans and results in a browser.
 ///
-/// Serves a page of this machine's own, from this folder alone, until Ctrl-C ends it. Its address is the first line of the output, with a token, without
-/// which nothing is answered. The page needs no network.
+/// Serves a page to this machine, from one folder alone, until Ctrl-C ends it. The first line of the output is the page's address. It has a
+/// token, and requests without that get no answer. The page needs no network.
 #[derive(Args)]
 #[command(
     after_help = "Ctrl-C and SIGTERM are how it ends: the exit code is then 0.\n\nExample:\n  wormcast serve experiments --port 8420"
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Also open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// Listen on this address of this machine, for browsers on others. What passes is not encrypted.
+    /// Listen on this address of this machine, for browsers on other machines. The traffic is not encrypted.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), hide_default_value = true)]
     listen: IpAddr,
 }

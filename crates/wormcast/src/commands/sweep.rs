@@ -24,8 +24,8 @@ use crate::usage::positive;
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
 ///
-/// Every replication goes to the store as soon as it is there: a sweep that is interrupted, in whatever way, goes on where it was
-/// when the same command is run again, and one that is done is answered at once. The results do not depend on --jobs.
+/// Every replication goes to the store as soon as it is finished. If a sweep is interrupted, however that happens, the same command
+/// continues where it stopped; a sweep that is complete is answered from the store at once. The results do not depend on --jobs.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast sweep experiments/quick.toml --jobs 2")]
 pub(crate) struct Arguments {
@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
     /// Threads; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
-    /// Forget what the store has of these points.
+    /// Discard what the store already has for these points.
     #[arg(long)]
     fresh: bool,
-    /// Then add loads where they decide: where a series becomes saturated, and where two series change places, until none of these intervals is wider than
-    /// 2%; at most so many replications.
+    /// After the sweep, add loads where they matter: where a series becomes saturated, and where two series change places. Ends when each
+    /// of these places is known to within 2%, or after this many replications.
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     refine: Option<NonZeroU64>,
     /// Run only part I of N, into a store of its own, `NAME-shard-I-of-N.db` in the output folder unless `--store` names another: for
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 /// A row for each replication.
 #[derive(Args)]
 struct Rows {
-    /// Write a row for each replication, too: CSV, or JSON lines if the name ends in `.jsonl`.
+    /// Also write a row for each replication: CSV, or JSON lines if the name ends in `.jsonl`.
     #[arg(long, value_name = "FILE.csv|FILE.jsonl", value_parser = rows_file)]
     replications: Option<PathBuf>,
 }

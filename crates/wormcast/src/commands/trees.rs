@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     /// The seed of random orders of links. Default: 0.
     #[arg(long)]
     seed: Option<u64>,
-    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
+    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; can be repeated. Of parallel links, the first one.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
     /// Build new trees around failed links, rather than report which trees are left. Some constructions go around them in any case.

@@ -205,7 +205,7 @@ fn mistakes_in_arguments_name_them() {
         ("seed", "--set seed: expected `key=value`"),
         ("seed=", "--set seed=: "),
         ("=4", "--set =4: "),
-        ("seed=x", "--set seed=x: invalid type: string \"x\", expected a whole number"),
+        ("seed=x", "--set seed=x: text \"x\", expected a whole number"),
         ("seed.x=1", "--set seed.x=1: `seed.x` names no setting: `seed` is not a table"),
         ("topology=mesh:4xx4", "--set topology=mesh:4xx4: topology `mesh:4xx4`: an extent is missing"),
         ("algorithm=dualpath", "--set algorithm=dualpath: unknown algorithm `dualpath`"),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::wormcast;
 
 const IDLE: &str = r#"
 topology = "mesh:4x4"
@@ -325,4 +326,151 @@ fn branches_on_spanning_trees_can_block_each_other_on_several_virtual_channels()
         assert_eq!(report["static_check"]["deadlock_free"], false, "{algorithm}");
         assert!(!report["deadlock"].is_null(), "{algorithm}");
     }
+}
+
+/// The caret stood under the file's algorithm, which is right for the file's network.
+#[test]
+fn what_does_not_fit_another_network_is_said_of_the_setting_that_chose_it() {
+    let folder = Folder::with(&[("mesh.toml", &IDLE.replace("dual-path\"", "separate\"\nrouting = \"west-first\""))]);
+    let place = |set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|setting| format!("--set={setting}")).collect();
+        let arguments = [&["simulate", "mesh.toml"][..], &set.iter().map(String::as_str).collect::<Vec<_>>()].concat();
+        folder.run(&arguments).bad_input()
+    };
+    let said = place(&["topology=ring:6"]);
+    assert!(said.contains("--set topology=ring:6") && !said.contains("algorithm = "), "{said}");
+    // The routing is given beside the file, too: then it is what does not fit, and not the algorithm.
+    let said = place(&["topology=ring:6", "routing=e-cube"]);
+    assert!(said.contains("--set routing=e-cube") && !said.contains("algorithm = "), "{said}");
+    let file = IDLE.replace("dual-path\"", "separate\"\nrouting = \"e-cube\"").replace("mesh:4x4", "ring:6");
+    folder.write("ring.toml", file.as_bytes());
+    let said = folder.run(&["simulate", "ring.toml"]).bad_input();
+    assert!(said.contains("ring.toml:4:11") && said.contains("| routing = \"e-cube\""), "{said}");
+}
+
+/// Only `up-down` was suggested where the network has routings of its own.
+#[test]
+fn the_routings_of_the_networks_kind_are_suggested() {
+    let said = |topology: &str| {
+        let arguments = [
+            "plan",
+            "--topology",
+            topology,
+            "--algorithm=separate",
+            "--routing=e-cube",
+            "--source=0",
+            "--destinations=1",
+        ];
+        let with = wormcast(&arguments).bad_input();
+        let without = wormcast(&[&arguments[..4], &arguments[5..]].concat());
+        (with, without)
+    };
+    for topology in ["dragonfly:p=2,a=4,h=2", "hyperx:3x3,nodes=1", "slimfly:q=5,nodes=1"] {
+        let (with, without) = said(topology);
+        let group = if topology.starts_with("dragonfly") { "`valiant-group`, " } else { "" };
+        let names = format!("`minimal`, `valiant`, {group}`ugal`").replace(", `ugal`", " and `ugal`");
+        assert!(with.contains(&format!("; {names} are for such networks")), "{with}");
+        let without = without.bad_input();
+        assert!(
+            without.contains(&format!("; {names} are for such networks: ask for one of them as the routing")),
+            "{without}"
+        );
+    }
+    let (with, without) = said("fattree:k=4,levels=2");
+    assert!(with.contains("`turnaround`, `turnaround-deterministic` and `nca` are for such networks"), "{with}");
+    assert_eq!(without.code, 0, "it has a routing of its own");
+    assert!(said("butterfly:2x3").0.contains("`destination-tag` is for such networks"));
+    assert!(said("ring:5").0.contains("`up-down` and `turn-prohibition` are for any network"));
+}
+
+/// It was called idle, and selected the flit engine.
+#[test]
+fn how_branches_are_replicated_selects_no_engine_where_nothing_branches() {
+    let folder = folder();
+    let run =
+        folder.run(&["simulate", "idle.toml", "--set=switching.replication=independent", "--set=switching.buffer=2"]);
+    assert!(run.stderr.contains("`switching.replication` makes no difference"), "{}", run.stderr);
+    assert!(run.stdout.contains("worm engine"), "{}", run.stdout);
+    let plain = folder.run(&["simulate", "idle.toml", "--set=switching.buffer=2"]);
+    assert_eq!((plain.code, plain.stdout), (0, run.stdout));
+}
+
+/// 64 KB of stack for the main thread were too few.
+#[cfg(unix)]
+#[test]
+fn a_small_stack_is_enough() {
+    let line = format!(
+        "ulimit -s 64; exec '{}' plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'",
+        env!("CARGO_BIN_EXE_wormcast")
+    );
+    let output = std::process::Command::new("sh").args(["-c", &line]).env_clear().output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stdout.starts_with(b"dual-path on mesh:8x8"), "{output:?}");
+}
+
+/// A saturated point was called the middle of its curve, and a confidence below 1 was 100.000%.
+#[test]
+fn a_report_plays_a_point_of_the_curve_and_says_no_confidence_of_100_percent() {
+    let sweep = "\n[stop]\nconfidence = 0.9999999\nmin_replications = 2\nmax_replications = 2\n[sweep]\nalgorithm = [\"dual-path\", \"column-path\"]\n\"traffic.arrivals.rate\" = [0.05, 0.1, 0.2, 5.0, 9.0, 20.0, 50.0]\n";
+    let folder = Folder::with(&[("curve.toml", &format!("{IDLE}{sweep}"))]);
+    folder.run(&["sweep", "curve.toml", "--jobs=1"]);
+    let run = folder.run(&["report", "curve.toml"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let page = folder.read("results/curve-report.md");
+    assert!(page.contains("the middle of its curve"), "{page}");
+    assert!(
+        ["0.05", "0.1", "0.2"].iter().any(|rate| page.contains(&format!("traffic.arrivals.rate={rate}, the middle"))),
+        "{page}"
+    );
+    assert!(!page.contains("100.000%") && !page.contains("100% confidence"), "{page}");
+    assert!(page.contains("99.99999% confidence"), "{page}");
+    let compared = folder.run(&["compare", "dual-path", "column-path", "curve.toml"]).stdout;
+    assert!(!compared.contains("100.000%"), "{compared}");
+}
+
+/// A store with torn pages could only be deleted.
+#[test]
+fn what_is_left_of_a_store_with_torn_pages_can_be_merged() {
+    let sweep = "\n[stop]\nmin_replications = 9\nmax_replications = 9\n[sweep]\n\"traffic.arrivals.rate\" = [0.01, 0.02, 0.03, 0.04]\n";
+    let folder = Folder::with(&[("torn.toml", &format!("{IDLE}{sweep}"))]);
+    let whole = folder.run(&["sweep", "torn.toml", "--jobs=1"]);
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    let table = folder.read("results/torn.csv");
+    let mut bytes = folder.bytes("results/store.db");
+    // A page of results: that of the one in the middle.
+    let results: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"\"cycles\"")).collect();
+    let middle = results[results.len() / 2] / 4096 * 4096;
+    bytes[middle..middle + 4096].fill(0xa5);
+    folder.write("results/store.db", &bytes);
+    let damaged = folder.run(&["plot", "torn.toml"]);
+    assert_eq!(damaged.code, 1, "{}", damaged.stderr);
+    assert!(
+        damaged.stderr.contains("`wormcast merge results/store.db --store rescued.db` brings what can still be read"),
+        "{}",
+        damaged.stderr
+    );
+    let merged = folder.run(&["merge", "results/store.db", "--store=rescued.db", "--experiment=torn.toml"]);
+    assert_eq!(merged.code, 1, "{}", merged.stderr);
+    assert!(merged.stderr.contains("is damaged: the rows after replication"), "{}", merged.stderr);
+    assert!(merged.stderr.ends_with("error: parts of a store cannot be read\n"), "{}", merged.stderr);
+    assert_eq!(folder.bytes("results/store.db"), bytes, "it is only read");
+    let again = folder.run(&["sweep", "torn.toml", "--jobs=1", "--store=rescued.db"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(folder.read("results/torn.csv"), table);
+    assert_eq!(folder.run(&["plot", "torn.toml", "--store=rescued.db"]).code, 0);
+}
+
+/// An error in the members was pointed at in the tables.
+#[test]
+fn who_is_no_member_is_said_of_the_groups() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let folder = folder();
+    for file in ["fabric.toml", "fabric.net", "fabric.lfts", "fabric-updn.lfts", "fabric.mcfdbs"] {
+        folder.write(file, &std::fs::read(root.join(file)).unwrap());
+    }
+    folder.write("two.groups", b"0xc001: host1;host2\n");
+    let said = folder
+        .run(&["simulate", "fabric.toml", "--set=options.multicasts=tables", "--set=options.groups=two.groups"])
+        .bad_input();
+    assert!(said.contains("its member host2") && said.contains("--set options.groups=two.groups"), "{said}");
 }

@@ -390,7 +390,7 @@ fn recorded_runs_are_those_of_the_command() {
         assert_eq!(answer.body, whole[from..from + bytes]);
     }
     assert_eq!(server.get("/api/replay/chunk?file=dead.replay&index=9999").status, 404);
-    assert!(server.get("/api/replay/chunk?file=dead.replay&index=x").error().contains("expected a number"));
+    assert!(server.get("/api/replay/chunk?file=dead.replay&index=x").error().contains("expected a whole number"));
     // To standard output it is the same file.
     let piped = command(&["simulate", "dead.toml", "--replay", "-"]).current_dir(folder.path()).output().unwrap();
     assert!(piped.stdout == whole, "{} and {} bytes", piped.stdout.len(), whole.len());
@@ -512,6 +512,31 @@ fn a_replay_of_a_point_is_one_of_its_replications() {
     }
     let both = json!({ "experiment": "dead.toml", "replication": 0, "seed": 1, "set": { "algorithm": "column-path" } });
     assert_eq!(server.post("/api/replay", &both).status, 400);
+}
+
+#[test]
+fn a_recording_can_be_stopped_and_leaves_nothing() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let server = Server::of(&folder);
+    let set = json!({ "algorithm": "dual-path" });
+    let long = json!({ "experiment": "small.toml", "set": set, "seed": 1, "messages": 2_000_000_000u64 });
+    let answer = server.post("/api/replay", &long);
+    assert_eq!((answer.status, &answer.json()["state"]), (200, &json!("running")), "{answer:?}");
+    let file = answer.json()["file"].clone();
+    let other = server.post("/api/replay/stop", &json!({ "file": "replays/other.replay" }));
+    assert_eq!((other.status, other.error().as_str()), (404, "no run is being recorded to `replays/other.replay`"));
+    assert_eq!(server.post("/api/replay/stop", &json!({ "file": file })).status, 200);
+    for _ in 0..600 {
+        if server.post("/api/replay/stop", &json!({ "file": file })).status == 404 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(server.post("/api/replay/stop", &json!({ "file": file })).status, 404, "it has ended");
+    assert_eq!(folder.files("replays"), Vec::<String>::new());
+    // It can be recorded again.
+    assert_eq!(server.post("/api/replay", &long).json()["state"], "running");
+    assert_eq!(server.post("/api/replay/stop", &json!({ "file": file })).status, 200);
 }
 
 #[test]
@@ -932,7 +957,38 @@ fn bad_input_is_said_as_the_command_says_it() {
     let answer = server.get("/api/experiment?file=smal.toml");
     assert_eq!((answer.status, answer.error().ends_with("did you mean `small.toml`?")), (404, true), "{answer:?}");
     let answer = server.post("/api/sweeps", &json!({ "experiment": "small.toml", "stor": "x.db" }));
-    assert!(answer.status == 400 && answer.error().contains("unknown field `stor`"), "{answer:?}");
+    assert!(
+        answer.status == 400 && answer.error().ends_with("there is no field `stor`; did you mean `store`?"),
+        "{answer:?}"
+    );
+    // What has the wrong type is said in plain words.
+    let whole = "a whole number from 0 to 4294967295";
+    let settings = "an object of settings, such as `{ \"traffic.length\": 64 }`";
+    for (path, body, expected) in [
+        ("sweeps", "[]", "expected an object with fields such as `experiment`, `store`, `jobs`, not a list".to_owned()),
+        ("sweeps", "{ \"experiment\": 1", "it is no JSON, from line 1, column 17 on".to_owned()),
+        ("sweeps", "{}", "expected the field `experiment`, a text".to_owned()),
+        ("sweeps", r#"{"experiment":{},"store":"x.db"}"#, "`experiment` is an object; expected a text".to_owned()),
+        ("sweeps", r#"{"experiment":null,"store":"x.db"}"#, "`experiment` is `null`; expected a text".to_owned()),
+        (
+            "sweeps",
+            r#"{"experiment":"a","store":"x.db","jobs":0}"#,
+            "`jobs` is `0`; expected a whole number from 1 to 1024".to_owned(),
+        ),
+        ("sweeps/stop", r#"{"id":7}"#, "`id` is `7`; expected a text".to_owned()),
+        ("replay", r#"{"experiment":"a","set":[]}"#, format!("`set` is a list; expected {settings}")),
+        ("replay", r#"{"experiment":"a","replication":-1}"#, format!("`replication` is `-1`; expected {whole}")),
+        ("replay", r#"{"experiment":"a","replication":"1"}"#, format!("`replication` is `\"1\"`; expected {whole}")),
+        ("replay/stop", r#"{"file":true}"#, "`file` is `true`; expected a text".to_owned()),
+    ] {
+        let answer = server.send("POST", &format!("/api/{path}"), &[("X-Wormcast", "page")], body);
+        let said = format!("the body of the request: {expected}");
+        assert_eq!((answer.status, answer.error()), (400, said), "{path} {body}");
+    }
+    let body = json!({ "experiment": "small.toml", "set": { "traffic.length": { "a": [] } } });
+    let said = server.post("/api/replay", &body).error();
+    assert!(!["map", "struct", "variant", "sequence", "--set"].iter().any(|word| said.contains(word)), "{said}");
+    assert!(error("/api/network?topology=mesh:4x4&topology=mesh:4x5").contains("twice"));
     // Bounds.
     assert_eq!(server.get(&format!("/api/network?topology={}", "a".repeat(20_000))).status, 400);
     let large = json!({ "experiment": "a".repeat(100_000), "store": "x.db" });

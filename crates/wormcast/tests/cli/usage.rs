@@ -194,7 +194,7 @@ fn mistakes_in_usage_get_a_suggestion() {
     assert_eq!(
         plan("ring:4", "separate", "0"),
         "error: `e-cube` needs a mesh, a torus or a hypercube, but `ring:4` is an irregular network; `up-down` is for any \
-         network whose links have both directions: `--routing up-down`, or `routing = \"up-down\"` in a file\n"
+         network whose links have both directions: ask for it as the routing\n"
     );
     assert!(wormcast(&[]).bad_input().contains("Usage: wormcast <COMMAND>"));
 }

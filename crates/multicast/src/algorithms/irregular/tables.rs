@@ -110,8 +110,11 @@ impl Tables {
             }
             groups = read_members(groups, &tables, path).map_err(|error| refused(AlgorithmOption::Groups, &error))?;
         }
-        check_groups(network, &groups)
-            .map_err(|problem| AlgorithmError::Tables { option: AlgorithmOption::MulticastTables, problem })?;
+        check_groups(network, &groups).map_err(|(of_members, problem)| {
+            let of_members = of_members && own.groups.is_some();
+            let option = if of_members { AlgorithmOption::Groups } else { AlgorithmOption::MulticastTables };
+            AlgorithmError::Tables { option, problem }
+        })?;
         let members: Vec<Vec<NodeId>> = groups.groups().iter().map(MulticastGroup::members).collect();
         let mut by_members = HashMap::new();
         for (group, members) in members.iter().enumerate() {
@@ -196,22 +199,24 @@ fn check_unicasts(network: &Network, tables: &ForwardingTables) -> Result<(), St
     Err(format!("the tables do not deliver messages from {source} to {destination}: {reason}{all}"))
 }
 
-/// Whether messages to groups get to all members, once, and to nobody else.
-fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), String> {
+/// Whether messages to groups get to all members, once, and to nobody else. An error says whether it is about who the members are.
+fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool, String)> {
     let label = |node: &NodeId| network.node_label(*node);
     for (index, report) in groups.reports(None).into_iter().enumerate() {
-        let wrong = |problem: String| Err(format!("group {:#06x}: {problem}", report.mlid));
+        let group = format!("group {:#06x}", report.mlid);
+        let wrong = |problem: String| Err((false, format!("{group}: {problem}")));
+        let wrong_members = |problem: String| Err((true, format!("{group}: {problem}")));
         if report.circle.is_some() {
             return wrong("its packets run in a circle".to_owned());
         }
         if let Some(node) = report.missing.first() {
-            return wrong(format!("its packets do not get to its member {}", label(node)));
+            return wrong_members(format!("its packets do not get to its member {}", label(node)));
         }
         if let Some(node) = report.doubled.first() {
             return wrong(format!("its member {} gets packets twice", label(node)));
         }
         if let Some(node) = report.strangers.first() {
-            return wrong(format!("its packets get to {}, which is no member", label(node)));
+            return wrong_members(format!("its packets get to {}, which is no member", label(node)));
         }
         if !report.connected {
             return wrong("the packets of some member do not get to all others".to_owned());

@@ -366,7 +366,11 @@ export function curves(page: Page, first: Query): View {
     void awaiting(place, "Recording a run", () => post<Recorded>("/api/replay", { experiment: experiment(), store: store(), set: Object.fromEntries(point.settings.map(({ key, value }) => [key, value])) }), ({ file, state, replication, seed, deadlocked }) => {
       const status = h("p", { class: "quiet", role: "status" }, "Recording a run …");
       const which = h("p", { class: "quiet" }, `${replication === null ? "Seed" : `Replication ${replication}, seed`} ${seed}${deadlocked ? ", which deadlocks" : ""}.`);
-      fill(place, status, which);
+      const stop = button("Stop", () => {
+        stop.disabled = true;
+        post("/api/replay/stop", { file }).catch((error: unknown) => fill(place, problem(error)));
+      });
+      fill(place, status, which, ...(state === "done" ? [] : [stop]));
       const to = { file };
       const ready = (): void => {
         replayEnd?.();
@@ -383,6 +387,10 @@ export function curves(page: Page, first: Query): View {
         const event = data as { file: string; state: string; cycle?: number; messages?: number; error?: string | null };
         if (event.file !== file) return;
         if (event.state === "failed") fill(place, problem(new Error(event.error ?? "the run failed")));
+        else if (event.state === "stopped") {
+          fill(place, h("p", { class: "quiet", role: "status" }, "The recording was stopped; nothing of it is kept."));
+          page.announce("The recording was stopped");
+        }
         else if (event.state === "done") ready();
         else status.textContent = `Recording a run: cycle ${figure(event.cycle ?? 0)}, ${figure(event.messages ?? 0)} messages`;
       });

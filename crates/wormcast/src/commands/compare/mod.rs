@@ -24,9 +24,9 @@ use crate::usage::positive;
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
-/// Two are compared with each other, one with all others; several, or without a name all, are ranked at each point. All meet the same
-/// random numbers. Intervals are those of the differences, so wide that all of them hold together; of two series as many replications
-/// count as both have, and what lacks is run. A plot of what is compared is written to the output folder.
+/// Two names are compared with each other, and one with all others; with more names, or with none, all are ranked at each point. All meet
+/// the same random numbers. The intervals are those of the differences, and wide enough for all of them to hold at once. Two series are
+/// compared by the replications that both have; those that are missing are run. A plot of the comparison is written to the output folder.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast compare --set topology=mesh:32x32 --set traffic.arrivals.rate=0.001")]
 pub(crate) struct Arguments {
@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
     y: Option<Quantity>,
     #[command(flatten)]
     places: Places,
-    /// Add replications and loads where they decide, the cheapest first: until it is certain at each point which series is best, and
-    /// where series change places is known to 2%; at most so many replications.
+    /// Add replications and loads where they help to decide, the cheapest first, until it is certain at each point which series is best,
+    /// and each crossing is known to within 2%. Adds at most this many replications.
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     until_decided: Option<NonZeroU64>,
     /// Threads; by default as many as there are cores.

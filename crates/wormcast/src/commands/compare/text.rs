@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use crate::lab::{ComparedPoint, DecisionCost, Estimate, Relation, SeriesComparison, Standing, State, setting_unit};
+use crate::lab::{
+    ComparedPoint, DecisionCost, Estimate, Relation, SeriesComparison, Standing, State, in_percent, setting_unit,
+};
 
 /// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
 pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
@@ -10,7 +12,7 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     let unit = if comparison.unit == "us" { "µs" } else { &comparison.unit };
     let name = if unit.is_empty() { quantity.name().to_owned() } else { format!("{}, {unit}", quantity.name()) };
     let unit_along = comparison.along.as_ref().and_then(|along| Some(format!("; {along} in {}", setting_unit(along)?)));
-    let confidence = format!("{:.3}% confidence each{}", 100.0 * confidence, unit_along.unwrap_or_default());
+    let confidence = format!("{}% confidence each{}", in_percent(*confidence), unit_along.unwrap_or_default());
     let duel = duel(comparison, names);
     match (reference, duel) {
         (_, Some([first, other])) => writeln!(out, "{first} against {other}: {name}; differences with {confidence}")?,

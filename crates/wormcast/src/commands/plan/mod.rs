@@ -41,20 +41,20 @@ pub(crate) struct Arguments {
     /// How many worms a node sends in one step.
     #[arg(long, value_enum, default_value_t)]
     ports: PortModel,
-    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
+    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; can be repeated.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
     /// Only the nodes at both ends know of failed links: worms are absorbed there and sent on.
     #[arg(long, requires = "failed_link")]
     local_information: bool,
-    /// The bits of a flit: what headers that encode destinations are counted in. Default: 16.
+    /// The bits of a flit, in which headers that encode destinations are counted. Default: 16.
     #[arg(long, value_name = "BITS", value_parser = positive::<NonZeroU32>)]
     flit_bits: Option<NonZeroU32>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Output,
-    /// Answer one JSON request a line of this file (`-`: standard input), with the fields `topology`, `algorithm`, `source`,
-    /// `destinations` and optionally `routing`, `root`, `options`, `ports`, `seed`, `flit_bits`, by one line of JSON each.
+    /// Answer the JSON requests in this file, one per line (`-`: standard input), with one line of JSON each. A request has the fields
+    /// `topology`, `algorithm`, `source`, `destinations` and optionally `routing`, `root`, `options`, `ports`, `seed`, `flit_bits`.
     #[arg(
         long,
         value_name = "FILE",

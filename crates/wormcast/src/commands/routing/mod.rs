@@ -54,28 +54,28 @@ pub(crate) struct Arguments {
     tables: Option<String>,
     #[command(flatten)]
     fabric: FabricArguments,
-    /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
+    /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one per line. Trees are
     /// replicated in lockstep, unless other options say so.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
     multicasts: Option<String>,
-    /// Write forwarding tables for the routing, one output for each router and destination; refused where there are none, and where
-    /// they could deadlock. With `--tables`, write those in another form.
+    /// Write forwarding tables for the routing: one output for each router and destination. This fails if the routing has no such tables,
+    /// or if they could deadlock. With `--tables`, write the given tables in another form.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
     export: Option<String>,
     /// The form of exported tables.
     #[arg(long, value_enum, default_value_t, requires = "export")]
     export_form: Form,
-    /// Where tables cannot have all shortest permitted routes, write tables with some longer ones, still over permitted turns.
+    /// If no tables have all the shortest permitted routes, write tables with some longer ones, still over permitted turns.
     #[arg(long, requires = "export", conflicts_with = "tables")]
     allow_detours: bool,
     /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every route, as CSV.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     numbering: Option<String>,
-    /// Write how many pairs of nodes' worms cross each channel, if all nodes send to all others, as CSV:
+    /// Write, as CSV, how many pairs of nodes have worms that cross each channel if all nodes send to all others:
     /// `channel,from,to,from_name,to_name,from_port,to_port,link,load`; `-`: to standard output, and nothing else.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     links: Option<PathBuf>,
-    /// Draw the same as an SVG picture of the network, in which lines are the darker and wider the more pairs cross them; `-`: to
+    /// Draw the same as an SVG picture of the network: the more pairs cross a link, the darker and wider its line; `-`: to
     /// standard output, and nothing else.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     heat_map: Option<PathBuf>,
@@ -86,23 +86,25 @@ pub(crate) struct Arguments {
     /// or 4.
     #[arg(long, value_name = "K", value_parser = at_most::<u32, { MAX_NODE_PORTS as u64 }>)]
     consumption_ports: Option<u32>,
-    /// Virtual channels of every link: with more, more worms hold consumption channels of a node. Default: as many as the routing
+    /// Virtual channels of every link. The more there are, the more worms can hold a node's consumption channels at once. Default: as many
+    /// as the routing
     /// needs, which is 1 unless it divides them.
     #[arg(long, value_name = "V", value_parser = at_most::<u32, 64>)]
     virtual_channels: Option<u32>,
-    /// Buffers, for trees: `message` (any worm as a whole), or a number of flits that is less. By default what the algorithm is meant
-    /// for; for `--multicasts`, a flit.
+    /// The buffers, for trees: `message` (room for any whole worm), or a smaller number of flits. Default: what the algorithm is meant for;
+    /// for `--multicasts`, one flit.
     #[arg(long, value_name = "FLITS|message", value_parser = buffer)]
     buffer: Option<Buffer>,
-    /// How worms are replicated, by default as the algorithm is meant for: flits of trees in `lockstep` or by `independent`
-    /// branches, those of worms that switches replicate in one of the other ways.
+    /// How worms are replicated: trees in `lockstep` or by `independent` branches, worms that switches replicate in one of the other ways.
+    /// Default: what the algorithm is meant for.
     #[arg(long, value_name = "HOW", value_enum)]
     replication: Option<Replicating>,
-    /// How independent branches are reserved, by default as the algorithm is meant for.
+    /// How independent branches are reserved. Default: what the algorithm is meant for.
     #[arg(long, value_name = "HOW", value_parser = reservation)]
     reservation: Option<Reservation>,
-    /// Decide whether a deadlock that the check calls possible can be reached, by a search of at most so many steps, about a microsecond
-    /// and at most a few hundred bytes of memory each; on small networks that is mostly enough.
+    /// Decide whether a deadlock that the check calls possible can be reached, by a search of at most this many steps. A step takes about a
+    /// microsecond and at most a few hundred bytes of memory. Without a number, a million steps, which is usually enough for small
+    /// networks.
     #[arg(
         long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "1000000",
         value_parser = at_most::<u64, { u64::MAX }>

@@ -193,6 +193,12 @@ pub(super) fn write_repair(
         groups: groups.collect(),
     };
     repaired.files.push("repair.json");
+    if folder.exists() && !folder.is_dir() {
+        let place = input_name(&repaired.folder);
+        return Err(Failure::BadInput(format!(
+            "`{place}` is a file: expected a folder, or a name that is free for one"
+        )));
+    }
     fs::create_dir_all(folder).map_err(|error| {
         let folder = input_name(&repaired.folder).to_owned();
         Failure::failed(format!("cannot make the folder `{folder}`: {error}"))

@@ -28,9 +28,9 @@ mod text;
 
 /// Simulate one configuration of an experiment file.
 ///
-/// Settings that the file sweeps have their plain value, or the one that --set gives them. Of the files that options ask for, one may be
-/// `-`, standard output: the summary then goes to standard error. A deadlock ends the run with exit
-/// code 1; the results so far, and a cycle of worms that wait for each other, are printed all the same.
+/// A setting that the file sweeps has its plain value, or the one that --set gives it. One of the files that options name may be `-`,
+/// standard output; the summary then goes to standard error. A deadlock ends the run with exit code 1, but the results so far are still
+/// printed, with a cycle of worms that wait for each other.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast simulate experiments/quick.toml --set algorithm=dual-path --format json")]
 pub(crate) struct Arguments {
@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
     /// Write a timeline that Perfetto (ui.perfetto.dev) opens; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
-    /// Only these cycles of the timeline, from FROM up to, not including, TO; one of them may be left out. What overlaps with them is
-    /// shown.
+    /// Only part of the timeline: the cycles from FROM up to, but not including, TO. Either may be left out. Everything that overlaps these
+    /// cycles is shown.
     #[arg(long, value_name = "FROM:TO", value_parser = window, requires = "timeline")]
     timeline_window: Option<Range<Cycle>>,
     /// Record the run for the browser interface, which replays it: every worm with the channels that it held and what it waited for, compressed;
