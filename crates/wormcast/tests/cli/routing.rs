@@ -608,7 +608,8 @@ fn lanes_that_depend_on_ports_give_way_to_levels() {
     std::fs::write(folder.path().join("maps"), maps).unwrap();
     let by_port = [&words[..], &["--repair", "repaired", "--sl2vl", "maps"]].concat();
     let said = folder.run(&by_port).success();
-    let expected = "no path has another service level, but each level is a lane now; groups have level 0; switches lose their tables of lanes";
+    let expected =
+        "no path leaves its service level, but each level is a lane now; switches lose their tables of lanes";
     assert!(said.contains(expected), "{said}");
     let repair = folder.run(&[&by_port[..], &["--format", "json"]].concat()).json()["repair"].clone();
     assert_eq!((&repair["changed"], &repair["levels_are_lanes"]), (&json!("unicast-lanes"), &json!(true)));

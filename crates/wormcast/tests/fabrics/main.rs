@@ -291,6 +291,7 @@ fn table(by: &str, counts: &BTreeMap<String, Counts>) -> String {
         "repairs loaded",
         "repairs with lanes loaded",
         "repairs with levels loaded",
+        "level 0 exchanged with another",
         "lanes by ports given up",
         "groups with gaps between addresses",
     ];

@@ -255,8 +255,8 @@ impl VirtualLanes {
         Ok(self)
     }
 
-    /// The service levels of all paths to addresses of nodes that are not 0, and of groups, as [`with_levels`](Self::with_levels) reads them. Where a source has any, all
-    /// of its paths are there.
+    /// The service levels of paths to addresses of nodes, and of groups, as [`with_levels`](Self::with_levels) reads them. Where something is known of a source, all
+    /// of its paths are there. Nothing if all groups have level 0 and nothing is known of paths.
     pub fn text(&self, tables: &ForwardingTables) -> String {
         let mut text = String::new();
         let to_nodes = tables.destinations().iter().filter_map(|destination| match destination.target {
@@ -275,7 +275,10 @@ impl VirtualLanes {
                 }
             }
         }
-        let mut groups: Vec<(&(NodeId, u16), &u8)> = self.of_groups.iter().filter(|&(_, &level)| level > 0).collect();
+        let mut groups: Vec<(&(NodeId, u16), &u8)> = self.of_groups.iter().collect();
+        if text.is_empty() && groups.iter().all(|&(_, &level)| level == 0) {
+            return text;
+        }
         groups.sort_unstable();
         for (&(node, mlid), level) in groups {
             if let Some(guid) = identifiers[node.index()] {
@@ -287,7 +290,7 @@ impl VirtualLanes {
 }
 
 /// The identifiers by which nodes are sources of paths: those of their adapters, which `ibdmchk -c` knows, or of ports, where an adapter has several.
-pub(in crate::forwarding_tables) fn identifiers(network: &Network) -> Vec<Option<u64>> {
+fn identifiers(network: &Network) -> Vec<Option<u64>> {
     let mut ports: HashMap<u64, u32> = HashMap::new();
     for guid in network.node_ids().filter_map(|node| network.adapter_guid(node)) {
         *ports.entry(guid).or_default() += 1;

@@ -260,7 +260,7 @@ pub(super) fn analyse(
         let count = arguments.lanes_of_repair(lanes.as_ref())?;
         let multicasts = multicasts.unwrap_or_else(|| MulticastTables::empty(network));
         let repair = repair(tables, &multicasts, lanes.as_ref(), count).map_err(Failure::bad_input)?;
-        printed.repair = Some(write_repair(folder, count, (tables, &multicasts), &repair, settings)?);
+        printed.repair = Some(write_repair(folder, (lanes.as_ref(), count), (tables, &multicasts), &repair, settings)?);
     }
     Ok(printed)
 }
