@@ -718,8 +718,18 @@ fn trees_are_built_and_tables_repaired() {
     assert!(refused(&["--lanes", "mc", "--lanes", "mc"]).contains("`--lanes` is given 2 times: expected one file"));
     assert!(refused(&["--repair", "r", "--lanes", "3", "--lanes", "4"]).contains("expected one file and one number"));
     assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
+    let built = |how: &'static str, more: &[&'static str]| {
+        [&["--multicast-trees", how, "--groups", "groups"][..], more].concat()
+    };
+    assert!(refused(&built("opensm-torus", &[])).contains("needs `--torus-config FILE`"));
+    assert!(refused(&built("opensm-torus", &["--torus-config", "mc"])).starts_with("error: mc:2: "));
+    let torus = built("opensm-torus", &["--torus-config", "mc", "--lid-matrix", "mc"]);
+    assert!(refused(&torus).contains("`--lid-matrix` is for `--multicast-trees opensm`, `opensm-sssp` and"));
+    let sssp = built("opensm-sssp", &["--torus-config", "mc"]);
+    assert!(refused(&sssp).contains("`--torus-config` is for `--multicast-trees opensm-torus`"));
     assert!(
-        refused(&["--multicast-trees", "steiner", "--groups", "groups"]).contains("expected 'opensm' or 'permitted'")
+        refused(&["--multicast-trees", "steiner", "--groups", "groups"])
+            .contains("expected 'opensm', 'opensm-sssp', 'opensm-nue', 'opensm-torus' or 'permitted'")
     );
     assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
     assert!(refused(&["--repair", "-"]).contains("expected a folder"));
