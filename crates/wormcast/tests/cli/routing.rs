@@ -722,6 +722,7 @@ fn trees_are_built_and_tables_repaired() {
         [&["--multicast-trees", how, "--groups", "groups"][..], more].concat()
     };
     assert!(refused(&built("opensm-torus", &[])).contains("needs `--torus-config FILE`"));
+    assert!(refused(&built("opensm-nue", &[])).contains("needs `--lid-matrix FILE`"));
     assert!(refused(&built("opensm-torus", &["--torus-config", "mc"])).starts_with("error: mc:2: "));
     let torus = built("opensm-torus", &["--torus-config", "mc", "--lid-matrix", "mc"]);
     assert!(refused(&torus).contains("`--lid-matrix` is for `--multicast-trees opensm`, `opensm-sssp` and"));

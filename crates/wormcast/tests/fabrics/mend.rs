@@ -108,9 +108,6 @@ impl Mend<'_, '_> {
         }
         let mut options = vec!["-U", "tables", "-M", "hops"];
         assert_eq!(repair["levels_of_groups"]["after"], serde_json::json!([0]), "{what}");
-        if repair["exchanged_level"].is_number() {
-            found.0.push("level 0 exchanged with another");
-        }
         if has("qos-policy.conf") {
             fs::write(other.path().join("policy"), mended("qos-policy.conf")).unwrap();
             options.extend(["-Y", "policy"]);
@@ -184,6 +181,23 @@ impl Mend<'_, '_> {
         }
         options.remove(0);
         assert!(!other.ibdmchk(&options), "{what}");
+        if let Some(exchanged) = repair["exchanged_level"].as_u64() {
+            found.0.push("level 0 exchanged with another");
+            // As the levels were called before, `ibdmchk -M` has groups where unicasts are.
+            let back = |line: &str| {
+                let (path, level) = line.rsplit_once(' ').unwrap();
+                let level = match level.parse().unwrap() {
+                    0 => exchanged,
+                    level if level == exchanged => 0,
+                    level => level,
+                };
+                format!("{path} {level}\n")
+            };
+            fs::write(other.path().join("lanes"), mended("lanes").lines().map(back).collect::<String>()).unwrap();
+            if other.ibdmchk(&["-M", "-c", "lanes"]) {
+                found.0.push("loops by ibdmchk before that");
+            }
+        }
         found.0.push("repairs loaded");
         drop(opensm);
     }

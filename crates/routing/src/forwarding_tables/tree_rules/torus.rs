@@ -179,10 +179,10 @@ impl Seed {
         placed.sort_unstable();
         placed.dedup();
         let is_twice = |pair: &[(Place, RouterId)]| pair[0].0 == pair[1].0;
-        match placed.windows(2).any(is_twice) {
-            true => Err("its links name two switches for one place".to_owned()),
-            false => Ok(placed),
+        if placed.windows(2).any(is_twice) {
+            return Err("its links name two switches for one place".to_owned());
         }
+        Ok(placed)
     }
 }
 

@@ -72,8 +72,8 @@ pub struct WeighedTrees {
 }
 
 impl WeighedTrees {
-    /// The rule of an engine after it has made these tables, with the matrix by which it chooses roots, which is that of the
-    /// [lengths of its routes](HopMatrix::of_tables). O(addresses x switches).
+    /// The rule of an engine after it has made these tables, with the matrix by which it chooses roots: for `sssp` and `dfsssp` that of the
+    /// [lengths of its routes](HopMatrix::of_tables), while `nue` writes down other hops for some. O(addresses x switches).
     ///
     /// # Errors
     /// If the tables do not have all paths.
@@ -95,7 +95,9 @@ impl WeighedTrees {
             return Err(NoWeights::NoAddress(tables.network().router_label(router)));
         }
         if engine == WeighedEngine::Nue {
-            at_switch.iter_mut().for_each(|addresses| *addresses &= 0xff);
+            for addresses in &mut at_switch {
+                *addresses &= 0xff;
+            }
         }
         let addresses = tables.destinations().len() as u64;
         let mut weights = vec![addresses * addresses; fabric.channels()];
@@ -371,33 +373,28 @@ mod tests {
         let network = whole.network();
         let read = |text: &str| parse_lfts(network, "lfts", text).unwrap();
         assert!(rule(&whole).is_ok());
-        let changed = |from: &dyn Fn(&str) -> bool| -> String {
-            text.lines().filter(|line| !from(line)).map(|line| format!("{line}\n")).collect()
+        let without = |is_left_out: &mut dyn FnMut(&str) -> bool| {
+            let lines: Vec<&str> = text.lines().filter(|line| !is_left_out(line)).collect();
+            counted(&lines)
         };
-        let no_switch = changed(&|line| line.contains("'S2'") && line.contains(" # "));
-        assert_eq!(rule(&read(&counted(&no_switch))).unwrap_err(), NoWeights::NoAddress("S2".to_owned()));
-        // The first switch has no entry for its neighbour.
+        let no_switch = without(&mut |line| line.contains("'S2'") && line.contains(" # "));
+        assert_eq!(rule(&read(&no_switch)).unwrap_err(), NoWeights::NoAddress("S2".to_owned()));
+        // The first switch has no entry for its neighbour's host.
         let mut first = true;
-        let missing: String = text
-            .lines()
-            .filter(|line| !(line.contains("'H1'") && std::mem::take(&mut first)))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        let error = rule(&read(&counted(&missing))).unwrap_err();
+        let missing = without(&mut |line| line.contains("'H1'") && std::mem::take(&mut first));
+        let error = rule(&read(&missing)).unwrap_err();
         assert_eq!(error, NoWeights::NoPath { router: "S0".to_owned(), target: "H1".to_owned() });
     }
 
-    /// The text of tables whose counts fit their entries.
-    fn counted(text: &str) -> String {
+    /// Tables whose counts fit their entries.
+    fn counted(lines: &[&str]) -> String {
         let mut entries = 0;
-        let mut counted = String::new();
-        for line in text.lines() {
+        let mut counted: Vec<String> = Vec::new();
+        for line in lines {
             entries = if line.starts_with("Unicast") { 0 } else { entries + usize::from(line.starts_with("0x")) };
-            match line.split_once(" lids dumped") {
-                Some(_) => counted += &format!("{entries} lids dumped\n"),
-                None => counted += &format!("{line}\n"),
-            }
+            let is_count = line.contains(" lids dumped");
+            counted.push(if is_count { format!("{entries} lids dumped") } else { (*line).to_owned() });
         }
-        counted
+        counted.join("\n") + "\n"
     }
 }

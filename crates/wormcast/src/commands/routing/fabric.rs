@@ -152,6 +152,12 @@ impl FabricArguments {
         let weighed = |engine| -> Result<WeighedTrees, Failure> {
             let matrix = match &self.lid_matrix {
                 Some(file) => read_hop_matrix(network, file).map_err(Failure::bad_input)?,
+                // The hops that `nue` writes down are not all lengths of its routes.
+                None if engine == WeighedEngine::Nue => {
+                    let missing =
+                        "`--multicast-trees opensm-nue` needs `--lid-matrix FILE`, OpenSM's `opensm-lid-matrix.dump`";
+                    return Err(Failure::BadInput(missing.to_owned()));
+                }
                 None => HopMatrix::of_tables(tables).map_err(Failure::bad_input)?,
             };
             WeighedTrees::new(tables, matrix, engine).map_err(Failure::bad_input)
