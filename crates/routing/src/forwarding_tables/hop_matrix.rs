@@ -9,6 +9,7 @@ use wormcast_network::input::input_name;
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric};
 
 use super::opensm::{Identities, NetworkLfts, check_port, hexadecimal_after};
+use super::tree_rules::{Branch, TreeRule};
 use super::{ForwardingTables, Output, TablesContext, TablesError, Target, text_of};
 use crate::relation::RoutingRelation;
 
@@ -145,14 +146,13 @@ impl HopMatrix {
         Self::by(network, takes, |fabric, target| distances(fabric, target, takes))
     }
 
-    /// What `OpenSM` builds for members by this matrix: for each switch the channels by which it sends their packets on, and the members. `None` if there
-    /// is nothing to do, because there are fewer than two.
-    ///
-    /// The root is the first switch, by identifiers whose bytes are read backwards, with the least maximum of hops to switches of members. From it
-    /// each member is reached by the first port with the least hops, to a depth of 63 switches. *Source:* `osm_mcast_mgr.c` and `osm_switch.c` of
-    /// `OpenSM` 3.3.23.
-    pub(super) fn tree(&self, members: &[NodeId]) -> Option<Vec<(RouterId, Branch)>> {
-        const DEEPEST: usize = 63;
+    pub(super) fn fabric(&self) -> &Arc<Network> {
+        &self.fabric
+    }
+
+    /// Where `OpenSM` begins the tree of a group: the first switch, by identifiers whose bytes are read backwards, with the least maximum of hops to switches
+    /// of members. `None` if there are fewer than two. *Source:* `osm_mcast_mgr.c` of `OpenSM` 3.3.23.
+    pub(super) fn root(&self, members: &[NodeId]) -> Option<RouterId> {
         let fabric = &*self.fabric;
         if members.len() < 2 {
             return None;
@@ -161,32 +161,7 @@ impl HopMatrix {
         switches.dedup();
         let farthest = |&from: &RouterId| switches.iter().map(|&to| u32::from(self.hops(from, to)) + 1).max();
         let backwards = |&router: &RouterId| fabric.router_guid(router).map(u64::swap_bytes);
-        let root = fabric.router_ids().min_by_key(|router| (farthest(router), backwards(router)))?;
-        let mut branches: BTreeMap<RouterId, Branch> = BTreeMap::new();
-        let mut work = vec![(root, None, members.to_vec(), 1)];
-        while let Some((at, back, members, depth)) = work.pop() {
-            if depth > DEEPEST {
-                continue;
-            }
-            let branch = branches.entry(at).or_default();
-            branch.channels.extend(back);
-            let mut onward: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
-            for member in members {
-                let router = fabric.router_of(member);
-                if router == at {
-                    branch.members.push(member);
-                } else if let Some(port) = self.port(at, router) {
-                    onward.entry(port).or_default().push(member);
-                }
-            }
-            for (port, members) in onward {
-                if let Some(channel) = fabric.channel_by_port(at, port) {
-                    branch.channels.push(channel);
-                    work.push((fabric.to(channel), Some(fabric.reverse(channel)), members, depth + 1));
-                }
-            }
-        }
-        Some(branches.into_iter().collect())
+        fabric.router_ids().min_by_key(|router| (farthest(router), backwards(router)))
     }
 
     /// The matrix as `OpenSM` reads it with `-M`, with the addresses of the switches that it has with these tables.
@@ -219,11 +194,39 @@ impl HopMatrix {
     }
 }
 
-/// What a switch does with the packets of a group.
-#[derive(Default)]
-pub(super) struct Branch {
-    pub(super) channels: Vec<ChannelId>,
-    pub(super) members: Vec<NodeId>,
+/// What `OpenSM` builds after most of its engines: from the root each member is reached by the first port with the least hops, to a depth of 63 switches.
+/// *Source:* `osm_mcast_mgr.c` and `osm_switch.c` of `OpenSM` 3.3.23.
+impl TreeRule for HopMatrix {
+    fn tree(&self, _: u16, members: &[NodeId]) -> Vec<(RouterId, Branch)> {
+        const DEEPEST: usize = 63;
+        let fabric = &*self.fabric;
+        let Some(root) = self.root(members) else { return Vec::new() };
+        let mut branches: BTreeMap<RouterId, Branch> = BTreeMap::new();
+        let mut work = vec![(root, None, members.to_vec(), 1)];
+        while let Some((at, back, members, depth)) = work.pop() {
+            if depth > DEEPEST {
+                continue;
+            }
+            let branch = branches.entry(at).or_default();
+            branch.channels.extend(back);
+            let mut onward: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+            for member in members {
+                let router = fabric.router_of(member);
+                if router == at {
+                    branch.members.push(member);
+                } else if let Some(port) = self.port(at, router) {
+                    onward.entry(port).or_default().push(member);
+                }
+            }
+            for (port, members) in onward {
+                if let Some(channel) = fabric.channel_by_port(at, port) {
+                    branch.channels.push(channel);
+                    work.push((fabric.to(channel), Some(fabric.reverse(channel)), members, depth + 1));
+                }
+            }
+        }
+        branches.into_iter().collect()
+    }
 }
 
 /// Reads the matrix of `OpenSM`: see [`parse_hop_matrix`].

@@ -18,6 +18,7 @@ mod multicast;
 mod opensm;
 mod repair;
 mod text;
+mod tree_rules;
 mod waits;
 
 pub use analysis::{Fault, ForwardingLoop, MOST_LISTED, TablesReport, Undelivered, analyse_tables, witness_of_tables};
@@ -31,6 +32,7 @@ pub use multicast::{
 pub use opensm::{NetworkLfts, parse_fdbs, parse_lfts};
 pub use repair::{Changed, NoRepair, Repair, SearchEnd, permitted_trees, repair};
 pub use text::{TablesText, parse_tables};
+pub use tree_rules::{Branch, NoWeights, Torus2QosTrees, TreeRule, WeighedEngine, WeighedTrees, read_torus};
 pub use waits::{UnicastWaits, witness_in_lanes};
 
 /// The target of a table entry.

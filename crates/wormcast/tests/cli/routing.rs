@@ -608,7 +608,8 @@ fn lanes_that_depend_on_ports_give_way_to_levels() {
     std::fs::write(folder.path().join("maps"), maps).unwrap();
     let by_port = [&words[..], &["--repair", "repaired", "--sl2vl", "maps"]].concat();
     let said = folder.run(&by_port).success();
-    let expected = "no path has another service level, but each level is a lane now; groups have level 0; switches lose their tables of lanes";
+    let expected =
+        "no path leaves its service level, but each level is a lane now; switches lose their tables of lanes";
     assert!(said.contains(expected), "{said}");
     let repair = folder.run(&[&by_port[..], &["--format", "json"]].concat()).json()["repair"].clone();
     assert_eq!((&repair["changed"], &repair["levels_are_lanes"]), (&json!("unicast-lanes"), &json!(true)));
@@ -717,8 +718,19 @@ fn trees_are_built_and_tables_repaired() {
     assert!(refused(&["--lanes", "mc", "--lanes", "mc"]).contains("`--lanes` is given 2 times: expected one file"));
     assert!(refused(&["--repair", "r", "--lanes", "3", "--lanes", "4"]).contains("expected one file and one number"));
     assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
+    let built = |how: &'static str, more: &[&'static str]| {
+        [&["--multicast-trees", how, "--groups", "groups"][..], more].concat()
+    };
+    assert!(refused(&built("opensm-torus", &[])).contains("needs `--torus-config FILE`"));
+    assert!(refused(&built("opensm-nue", &[])).contains("needs `--lid-matrix FILE`"));
+    assert!(refused(&built("opensm-torus", &["--torus-config", "mc"])).starts_with("error: mc:2: "));
+    let torus = built("opensm-torus", &["--torus-config", "mc", "--lid-matrix", "mc"]);
+    assert!(refused(&torus).contains("`--lid-matrix` is for `--multicast-trees opensm`, `opensm-sssp` and"));
+    let sssp = built("opensm-sssp", &["--torus-config", "mc"]);
+    assert!(refused(&sssp).contains("`--torus-config` is for `--multicast-trees opensm-torus`"));
     assert!(
-        refused(&["--multicast-trees", "steiner", "--groups", "groups"]).contains("expected 'opensm' or 'permitted'")
+        refused(&["--multicast-trees", "steiner", "--groups", "groups"])
+            .contains("expected 'opensm', 'opensm-sssp', 'opensm-nue', 'opensm-torus' or 'permitted'")
     );
     assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
     assert!(refused(&["--repair", "-"]).contains("expected a folder"));

@@ -1,4 +1,5 @@
-"""Checks the proof of a repair, sharing nothing with wormcast: `check.py FABRIC LFTS MULTICASTS GROUPS LEVELS MAPS NUMBERING`; `-`: there is none.
+"""Checks the proof of a repair, sharing nothing with wormcast: `check.py FABRIC LFTS MULTICASTS GROUPS LEVELS MAPS NUMBERING`; `-`: there is none. MAPS is what OpenSM
+writes to `opensm-sl2vl.dump`, or what it reads in `opensm.conf`.
 
 Follows every packet of every host to every other and to every group, and expects the numbers of the lanes of channels that it takes to rise.
 """
@@ -43,9 +44,11 @@ def level_of(port, lid):
     return levels.get((port, lid), levels.get((port - 1, lid), 0) if port - 1 not in ports else 0)
 
 
-maps = {}
+maps, common = {}, range(16)
 for line in maps_of.splitlines():
-    if line.startswith("Switch"):
+    if line.startswith("qos_swe_sl2vl"):
+        common = [int(lane) for lane in line.split()[1].split(",")]
+    elif line.startswith("Switch"):
         at = names.get(int(line.split()[1].rstrip(","), 16))
     elif entry := re.match(r"(\d+)\s+(\d+)\s*:(.*)", line):
         maps[at, int(entry[1]), int(entry[2])] = [int(lane) for lane in entry[3].split()]
@@ -58,7 +61,7 @@ def follow(packet, at, came, level, last, out):
         to, arrives = ends[at, port]
         if to in hosts:
             continue
-        lane = maps.get((at, came, port), range(16))[level]
+        lane = maps.get((at, came, port), common)[level]
         number = numbers[at, port, lane]
         assert number > last, f"{packet}: {at}[{port}] on lane {lane} has the number {number}, after {last}"
         pairs += (last >= 0) + follow(packet, to, arrives, level, number, out)

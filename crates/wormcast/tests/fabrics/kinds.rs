@@ -28,9 +28,9 @@ pub(crate) fn takes_lanes(engine: &str) -> bool {
     ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&engine)
 }
 
-/// Whether the trees of an engine are those of the common rule, by its matrix of hops. The others have rules of their own.
-pub(crate) fn builds_by_matrix(engine: &str) -> bool {
-    !["dfsssp", "sssp", "nue", "torus-2QoS"].contains(&engine)
+/// Whether an engine builds trees by its weights of links, and not by the common rule.
+pub(crate) fn weighs(engine: &str) -> bool {
+    ["dfsssp", "sssp", "nue"].contains(&engine)
 }
 
 impl Kind {

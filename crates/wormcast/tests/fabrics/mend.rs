@@ -49,8 +49,13 @@ impl Mend<'_, '_> {
         // The proof, by another program.
         let mut check = vec!["fabric.net", "mended/lfts", "mended/opensm.mcfdbs", "mended/groups"];
         check.push(if has("lanes") { "mended/lanes" } else { "-" });
-        let keeps_maps = levels.is_some() && repair["levels_are_lanes"] == false;
-        check.extend([if keeps_maps { "opensm-sl2vl.dump" } else { "-" }, "mended/numbering.csv"]);
+        let changed = repair["changed"].as_str().unwrap();
+        check.push(match changed {
+            "nothing" if levels.is_some() => "opensm-sl2vl.dump",
+            _ if has("opensm.conf") => "mended/opensm.conf",
+            _ => "-",
+        });
+        check.push("mended/numbering.csv");
         let checked = |arguments: &[&str]| {
             let mut python = Command::new("python3");
             python.args(["-c", include_str!("check.py")]).args(arguments).current_dir(folder).output().unwrap()
@@ -73,7 +78,6 @@ impl Mend<'_, '_> {
         // Where no packet goes over two links, there is nothing to prove, and any numbers will do.
         let pairs: u64 = String::from_utf8_lossy(&proof.stdout).trim().parse().unwrap();
         assert!(pairs == 0 || said.contains("AssertionError"), "{what}: {said}");
-        let changed = repair["changed"].as_str().unwrap();
         let (one, more) = match changed {
             "nothing" => ("repair on one lane: nothing", "repair on lanes: nothing"),
             "trees" => ("repair on one lane: trees", "repair on lanes: trees"),
@@ -103,16 +107,10 @@ impl Mend<'_, '_> {
             fs::write(other.path().join(name), simulated.read(from)).unwrap();
         }
         let mut options = vec!["-U", "tables", "-M", "hops"];
-        let level = repair["lane_of_groups"].as_u64().unwrap();
+        assert_eq!(repair["levels_of_groups"]["after"], serde_json::json!([0]), "{what}");
         if has("qos-policy.conf") {
             fs::write(other.path().join("policy"), mended("qos-policy.conf")).unwrap();
             options.extend(["-Y", "policy"]);
-        }
-        if level > 0 {
-            // The groups of a partition have its level.
-            let partition = format!("Default=0x7fff, ipoib, sl={level} : ALL=full ;\n");
-            fs::write(other.path().join("partitions"), partition).unwrap();
-            options.extend(["-P", "partitions"]);
         }
         if repair["levels_are_lanes"] == true {
             // Switches have the lanes of the engine, as they do in a fabric that is repaired.
@@ -131,7 +129,7 @@ impl Mend<'_, '_> {
             fs::write(other.path().join("opensm.conf"), text).unwrap();
         }
         let opensm = other.serve("file", &options);
-        rejoin(&other, &members, level as u8);
+        rejoin(&other, &members, 0);
         expect_trees(&other, &mended("opensm.mcfdbs"), &what);
         let tables = parse_lfts(fabric, "lfts", &mended("lfts")).unwrap();
         let mut given = VirtualLanes::new(fabric).unwrap();
@@ -142,7 +140,13 @@ impl Mend<'_, '_> {
             // What is loaded, as an operator would check it.
             let maps = other.read("opensm-sl2vl.dump");
             let own = given.clone().with_maps("opensm-sl2vl.dump", &maps).unwrap();
-            assert!(own.are_levels(own.count()), "{what}: {maps}");
+            let configured = mended("opensm.conf");
+            let configured = configured.lines().find_map(|line| line.strip_prefix("qos_swe_sl2vl ")).unwrap();
+            let configured = configured.split(',').map(|lane| lane.parse::<u8>().unwrap());
+            let loaded = own.common_map().unwrap_or_else(|| panic!("{what}: {maps}"));
+            // Simulated links have eight lanes.
+            let differs = |&(lane, loaded): &(u8, u8)| lane < 8 && lane != loaded;
+            assert_eq!(configured.zip(loaded).find(differs), None, "{what}: {maps}");
             let built = parse_multicast_tables(fabric, "opensm.mcfdbs", &other.read("opensm.mcfdbs")).unwrap();
             let loaded = Case { tables: &tables, groups: &built, lanes: Some(&own) };
             assert!(!loaded.can_deadlock(GroupBranching::Packets), "{what}");
@@ -158,21 +162,8 @@ impl Mend<'_, '_> {
                 let levels = [&given, &own].map(|lanes| lanes.level(node, address).unwrap_or(0));
                 assert_eq!(levels[0], levels[1], "{what}: {node} to {address}");
             }
-            // ibdmchk has groups on level 0: theirs and that one change places.
-            let swapped = |line: &str| {
-                let (path, own) = line.rsplit_once(' ').unwrap();
-                let own: u64 = own.parse().unwrap();
-                let other = if own == level {
-                    0
-                } else if own == 0 {
-                    level
-                } else {
-                    own
-                };
-                format!("{path} {other}\n")
-            };
-            fs::write(other.path().join("levels"), said.lines().map(swapped).collect::<String>()).unwrap();
-            options.extend(["-c", "levels"]);
+            fs::write(other.path().join("lanes"), mended("lanes")).unwrap();
+            options.extend(["-c", "lanes"]);
             found.0.push("repairs with levels loaded");
         }
         assert!(!other.ibdmchk(&options), "{what}");
@@ -190,6 +181,23 @@ impl Mend<'_, '_> {
         }
         options.remove(0);
         assert!(!other.ibdmchk(&options), "{what}");
+        if let Some(exchanged) = repair["exchanged_level"].as_u64() {
+            found.0.push("level 0 exchanged with another");
+            // As the levels were called before, `ibdmchk -M` has groups where unicasts are.
+            let back = |line: &str| {
+                let (path, level) = line.rsplit_once(' ').unwrap();
+                let level = match level.parse().unwrap() {
+                    0 => exchanged,
+                    level if level == exchanged => 0,
+                    level => level,
+                };
+                format!("{path} {level}\n")
+            };
+            fs::write(other.path().join("lanes"), mended("lanes").lines().map(back).collect::<String>()).unwrap();
+            if other.ibdmchk(&["-M", "-c", "lanes"]) {
+                found.0.push("loops by ibdmchk before that");
+            }
+        }
         found.0.push("repairs loaded");
         drop(opensm);
     }

@@ -255,27 +255,29 @@ impl VirtualLanes {
         Ok(self)
     }
 
-    /// The service levels of all paths to addresses of nodes that are not 0, and of groups, as [`with_levels`](Self::with_levels) reads them. Where a source has any, all
-    /// of its paths are there.
+    /// The service levels of all paths to addresses of nodes, and of groups, as [`with_levels`](Self::with_levels) and `ibdmchk -c` read them. Nothing if all
+    /// have level 0.
     pub fn text(&self, tables: &ForwardingTables) -> String {
-        let mut text = String::new();
         let to_nodes = tables.destinations().iter().filter_map(|destination| match destination.target {
             Target::Node(node) => Some((destination.address?, node)),
             Target::Router(_) => None,
         });
         let mut to_nodes: Vec<(u16, NodeId)> = to_nodes.collect();
         to_nodes.sort_unstable();
+        let level = |node: NodeId, address: u16| self.level(node, address).unwrap_or(0);
+        let has_level = |node: NodeId| to_nodes.iter().any(|&(address, to)| to != node && level(node, address) > 0);
+        if self.of_groups.values().all(|&level| level == 0) && !self.levels.keys().any(|&node| has_level(node)) {
+            return String::new();
+        }
+        let mut text = String::new();
         let identifiers = identifiers(&self.fabric);
         for (node, guid) in self.fabric.node_ids().zip(&identifiers) {
             let Some(guid) = guid else { continue };
-            let levels = to_nodes.iter().map(|&(address, to)| (address, to, self.level(node, address).unwrap_or(0)));
-            if self.levels.contains_key(&node) {
-                for (address, _, level) in levels.filter(|&(_, to, _)| to != node) {
-                    let _ = writeln!(text, "{guid:#018x} {address} {level}");
-                }
+            for &(address, _) in to_nodes.iter().filter(|&&(_, to)| to != node) {
+                let _ = writeln!(text, "{guid:#018x} {address} {}", level(node, address));
             }
         }
-        let mut groups: Vec<(&(NodeId, u16), &u8)> = self.of_groups.iter().filter(|&(_, &level)| level > 0).collect();
+        let mut groups: Vec<(&(NodeId, u16), &u8)> = self.of_groups.iter().collect();
         groups.sort_unstable();
         for (&(node, mlid), level) in groups {
             if let Some(guid) = identifiers[node.index()] {
@@ -287,7 +289,7 @@ impl VirtualLanes {
 }
 
 /// The identifiers by which nodes are sources of paths: those of their adapters, which `ibdmchk -c` knows, or of ports, where an adapter has several.
-pub(in crate::forwarding_tables) fn identifiers(network: &Network) -> Vec<Option<u64>> {
+fn identifiers(network: &Network) -> Vec<Option<u64>> {
     let mut ports: HashMap<u64, u32> = HashMap::new();
     for guid in network.node_ids().filter_map(|node| network.adapter_guid(node)) {
         *ports.entry(guid).or_default() += 1;

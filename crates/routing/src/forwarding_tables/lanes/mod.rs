@@ -12,7 +12,6 @@ mod configuration;
 mod levels;
 mod maps;
 
-pub(super) use levels::identifiers;
 pub use levels::read_levels;
 pub use maps::read_maps;
 
@@ -217,8 +216,41 @@ impl VirtualLanes {
         self
     }
 
-    /// The service levels of the packets of groups: those that differ from another.
-    pub(super) fn levels_of_groups(&self, groups: &[MulticastGroup]) -> Vec<u8> {
+    /// These with two service levels exchanged in all paths to nodes, and every packet on the lane that it was on. Where both are lanes that no other level
+    /// in use is put on, these lanes have changed names with them, and the switches' tables stay; otherwise the tables are exchanged, too.
+    ///
+    /// Time and memory: a byte for each node and address.
+    #[must_use]
+    pub(super) fn exchanged(mut self, [one, other]: [u8; 2], tables: &ForwardingTables) -> Self {
+        let used = self.used();
+        let is_own = |map: Map| {
+            let is_apart =
+                |level: u8| level == one || level == other || ![one, other].contains(&map[usize::from(level)]);
+            map[usize::from(one)] == one
+                && map[usize::from(other)] == other
+                && (0..LEVELS).all(|level| !used[level] || is_apart(level as u8))
+        };
+        if !self.link_maps().all(is_own) {
+            for map in self.maps.iter_mut().flatten().flat_map(HashMap::values_mut) {
+                map.swap(usize::from(one), usize::from(other));
+            }
+        }
+        let count = self.count;
+        let to_nodes = tables.destinations().iter().filter(|to| matches!(to.target, Target::Node(_)));
+        let addresses: Vec<u16> = to_nodes.filter_map(|to| to.address).collect();
+        for node in Arc::clone(&self.fabric).node_ids() {
+            for &address in &addresses {
+                let level = exchange([one, other], self.level(node, address).unwrap_or(0));
+                self.set_level(node, address, level);
+            }
+        }
+        // Lanes are those that there were, whatever the numbers of levels.
+        self.count = count;
+        self
+    }
+
+    /// The service levels of the packets of groups, each once, in ascending order; level 0 if there are no groups.
+    pub fn levels_of_groups(&self, groups: &[MulticastGroup]) -> Vec<u8> {
         let members = groups.iter().flat_map(|group| group.members().into_iter().map(|member| (member, group.mlid)));
         let mut levels: Vec<u8> = members.map(|(member, mlid)| self.level_of_group(member, mlid)).collect();
         levels.sort_unstable();
@@ -277,18 +309,33 @@ impl VirtualLanes {
         self.lane(Arrival::Channel(arriving), leaving, 0)
     }
 
-    fn count_lanes(&mut self) {
+    /// Which service levels packets may have.
+    fn used(&self) -> [bool; LEVELS] {
         let mut used = [false; LEVELS];
         used[0] = true;
         let groups = self.of_groups.values().chain(self.of_whole_groups.values());
         let given = self.levels.values().flatten().chain(groups);
         given.filter(|&&level| level != UNSAID).for_each(|&level| used[usize::from(level)] = true);
+        used
+    }
+
+    fn count_lanes(&mut self) {
+        let used = self.used();
         let levels = || (0..LEVELS).filter(|&level| used[level]);
         let own = levels().filter(|_| self.maps.iter().any(Option::is_none)).map(|level| level as u8);
         let mapped = self.maps.iter().flatten().flat_map(HashMap::values);
         let mapped = mapped.flat_map(|map| levels().map(move |level| map[level]));
         let highest = own.chain(mapped).filter(|&lane| lane != DROPPED).max().unwrap_or(0);
         self.count = u32::from(highest) + 1;
+    }
+}
+
+/// A level after two are exchanged.
+pub(super) fn exchange([one, other]: [u8; 2], level: u8) -> u8 {
+    match level {
+        level if level == one => other,
+        level if level == other => one,
+        level => level,
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use self::packets::{Packets, Sender};
-use super::hop_matrix::{Branch, HopMatrix};
 use super::lanes::{Arrival, VirtualLanes};
+use super::tree_rules::{Branch, TreeRule};
 use crate::analysis::dependency::{Branching, Worms};
 
 mod files;
@@ -123,11 +123,12 @@ impl MulticastTables {
 
     /// The trees that `OpenSM` builds by a matrix for the members of each group, in place of what was there.
     #[must_use]
-    pub fn with_trees(mut self, matrix: &HopMatrix) -> Self {
+    pub fn with_trees(mut self, rule: &dyn TreeRule) -> Self {
         for group in &mut self.groups {
             let members = group.members();
-            let tree = matrix.tree(&members).into_iter().flatten();
+            let tree = rule.tree(group.mlid, &members);
             group.masks = tree
+                .into_iter()
                 .map(|(router, Branch { mut channels, members })| {
                     channels.sort_unstable();
                     channels.dedup();

@@ -1,22 +1,21 @@
 //! Tables of a fabric changed as little as can be, so that the packets of hosts and of groups cannot deadlock together.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 
 use fixedbitset::FixedBitSet;
 use thiserror::Error;
-use wormcast_network::{ChannelId, RouterId};
+use wormcast_network::{ChannelId, NodeId, RouterId};
 
 use self::held::held_to_up_down;
 use self::on_lanes::OnLanes;
 use self::tree_search::{Search, Terminals, set_link, shortest_tree};
 use super::choice::NoTables;
 use super::hop_matrix::HopMatrix;
-use super::lanes::{VirtualLanes, identifiers};
+use super::lanes::{VirtualLanes, exchange};
 use super::multicast::MulticastTables;
 use super::opensm::NetworkLfts;
 use super::waits::UnicastWaits;
-use super::{ForwardingTables, TablesError, analyse_tables};
+use super::{ForwardingTables, TablesError, Target, analyse_tables};
 use crate::registry::RoutingError;
 use crate::relation::{RoutingRelation, Unsupported};
 
@@ -80,16 +79,20 @@ pub struct Repair {
     pub multicasts: MulticastTables,
     /// The matrix by which `OpenSM` builds these trees, if anything was changed: with routes from a file it builds all trees anew.
     pub matrix: Option<HopMatrix>,
-    /// The service level of the groups, which is their lane where switches have no tables that say otherwise; the highest, if they have several.
-    pub lane_of_groups: u32,
-    /// The service levels and lanes of all packets, if they had any before or unicasts got some; else only groups may have another than level 0.
+    /// The service level of the groups: 0 if anything was changed, else the one that they had; the highest, if they have several.
+    pub level_of_groups: u32,
+    /// The level that groups would have had instead of 0, if it is another: these two have changed names.
+    pub exchanged: Option<u8>,
+    /// How many pairs of a node and an address have another service level only because two have changed names: they stay with all that they shared a lane with.
+    pub renamed: u64,
+    /// The service levels and lanes of all packets, if they had any before or got some; else all are on level 0 and one lane.
     pub lanes: Option<VirtualLanes>,
     /// Whether the tables of lanes that switches had, which depended on ports, give way to one by which each level is a lane: with routes from a file,
     /// `OpenSM` sets up no others.
     pub levels_are_lanes: bool,
     /// How the search for lanes for the unicasts as they are routed ended.
     pub spread: SearchEnd,
-    /// How many pairs of a node and an address have another service level than before.
+    /// How many pairs of a node and an address have left the service level that they had, not counting that two may have changed names.
     pub moved: u64,
     /// The root of up*/down* whose turns unicasts take, if they had to be changed.
     pub root: Option<RouterId>,
@@ -161,6 +164,10 @@ const ROOTS: usize = 512;
 /// changes its level. Beside such routes levels are by port, so the same holds if addresses of one node have different levels: they then get that of its
 /// first address. Trees stay as they are only where some matrix makes `OpenSM` build them again, or parts of them.
 ///
+/// Whatever is changed has all groups on level 0: what a partition's groups have unless it says otherwise, and what `ibdmchk -M` takes them to have. So if a
+/// step puts groups on another level, or leaves them there, that level and level 0 change names in all paths; every packet stays beside those it was beside.
+/// Groups of several levels are put on one, which is step 3 at least.
+///
 /// Packets are stored whole in switches and each copy goes on by itself; `ibdmchk -M`, which takes turns for possible that no packet takes, finds no loop
 /// on a single lane either.
 ///
@@ -176,18 +183,20 @@ pub fn repair(
     if undelivered > 0 {
         return Err(NoRepair::Undelivered(undelivered));
     }
-    let Some(given) = given else { return changes(tables, multicasts, None, lanes, false) };
+    let Some(given) = given else {
+        return Ok(changes(tables, multicasts, None, lanes, false)?.with_groups_on_zero(None));
+    };
     let given = &given.clone().by_member(multicasts.groups());
     // What cannot be loaded beside routes from a file: lanes by port, and levels by address of a node.
     let is_by_port = given.common_map().is_none();
     let differing = given.differing(tables);
     if !is_by_port && differing.is_empty() {
-        return changes(tables, multicasts, Some(given), lanes, false);
+        return Ok(changes(tables, multicasts, Some(given), lanes, false)?.with_groups_on_zero(Some(given)));
     }
     if given.count() <= lanes && stays_safe(tables, multicasts, given) {
         let lanes = Some(given.clone().with_lanes(lanes));
-        let lane_of_groups = highest(given, multicasts);
-        return Ok(Repair { lane_of_groups, lanes, ..Repair::nothing(tables, multicasts) });
+        let level_of_groups = highest(given, multicasts);
+        return Ok(Repair { level_of_groups, lanes, ..Repair::nothing(tables, multicasts) });
     }
     let mut levels = given.clone();
     if is_by_port {
@@ -200,7 +209,7 @@ pub fn repair(
     let is_routed = repair.changed == Changed::Unicasts;
     let changed = if is_routed { Changed::Unicasts } else { Changed::UnicastLanes };
     let moved = if is_routed { 0 } else { repair.moved + differing.len() as u64 };
-    Ok(Repair { changed, moved, levels_are_lanes: is_by_port, ..repair })
+    Ok(Repair { changed, moved, levels_are_lanes: is_by_port, ..repair }.with_groups_on_zero(Some(given)))
 }
 
 /// What a [`repair`] changes within lanes that do not depend on ports; if it has to be loaded in any case, trees are by a matrix, even if they stay.
@@ -241,10 +250,13 @@ fn changes(
         if lanes > 1 {
             let alone = UnicastWaits::none(network);
             let trees_are_safe = alone.numbering().is_some_and(|numbering| !alone.closes_with(&numbering, &own_turns));
-            let repair = Repair { lane_of_groups: 1, ..kept(Changed::Lanes, search) };
+            let tables = with_addresses(tables)?;
+            let lanes = VirtualLanes::new(network)?.with_groups_on(multicasts.groups(), 1);
+            let lanes = Some(lanes);
+            let repair = Repair { tables: tables.clone(), level_of_groups: 1, lanes, ..kept(Changed::Lanes, search) };
             if reaches_all
                 && trees_are_safe
-                && let Some((multicasts, matrix)) = rebuilt(tables, multicasts)?
+                && let Some((multicasts, matrix)) = rebuilt(&tables, multicasts)?
             {
                 return Ok(Repair { multicasts, matrix, ..repair });
             }
@@ -350,7 +362,9 @@ impl Repair {
             changed_entries: 0,
             multicasts: multicasts.clone(),
             matrix: None,
-            lane_of_groups: 0,
+            level_of_groups: 0,
+            exchanged: None,
+            renamed: 0,
             lanes: None,
             levels_are_lanes: false,
             spread: SearchEnd::NotNeeded,
@@ -359,48 +373,56 @@ impl Repair {
         }
     }
 
-    /// The proof that there can be no deadlock: a number for each channel and lane that rises along every step of a packet, and along every turn between
-    /// two ports of a group.
-    pub fn numbering(&self) -> Vec<(ChannelId, u32, u32)> {
-        if let Some(lanes) = &self.lanes {
-            let groups = (0..self.multicasts.groups().len()).flat_map(|group| self.multicasts.hops(group, Some(lanes)));
-            let waits = UnicastWaits::in_lanes(&self.tables, lanes).with(groups);
-            let numbered = (0u32..).zip(waits.numbering().into_iter().flatten());
-            let count = lanes.count();
-            return numbered.map(|(vertex, number)| (ChannelId::new(vertex / count), vertex % count, number)).collect();
+    /// This with groups on level 0, if anything was changed: where they would have another, it and level 0 change names.
+    fn with_groups_on_zero(self, before: Option<&VirtualLanes>) -> Self {
+        let level = self.level_of_groups as u8;
+        if self.changed == Changed::Nothing || level == 0 {
+            return self;
         }
-        let unicasts = UnicastWaits::by_channel(&self.tables);
-        let groups = (0..self.multicasts.groups().len()).flat_map(|group| self.multicasts.turns(group));
-        let on_lanes = match self.lane_of_groups {
-            0 => vec![(0, unicasts.with(groups))],
-            lane => vec![(0, unicasts), (lane, UnicastWaits::none(self.tables.network()).with(groups))],
+        let Some(lanes) = self.lanes else { return self };
+        let lanes = lanes.exchanged([0, level], &self.tables).with_groups_on(self.multicasts.groups(), 0);
+        let is_renamed = |node: NodeId, address: u16| {
+            let [old, new] =
+                [before, Some(&lanes)].map(|lanes| lanes.and_then(|own| own.level(node, address)).unwrap_or(0));
+            old != new && exchange([0, level], old) == new
         };
-        let numbered = on_lanes.into_iter().flat_map(|(lane, waits)| {
-            let numbers = waits.numbering().into_iter().flatten();
-            (0u32..).zip(numbers).map(move |(channel, number)| (ChannelId::new(channel), lane, number))
-        });
-        numbered.collect()
-    }
-
-    /// The service levels of groups that have a lane of their own, as [`VirtualLanes::with_levels`](super::VirtualLanes::with_levels) reads them; else nothing.
-    pub fn levels(&self) -> String {
-        if let Some(lanes) = &self.lanes {
-            return lanes.text(&self.tables);
-        }
-        let mut text = String::new();
-        let identifiers = identifiers(self.tables.network());
-        for group in self.multicasts.groups().iter().filter(|_| self.lane_of_groups > 0) {
-            let guids = group.members().into_iter().filter_map(|node| identifiers[node.index()]);
-            for guid in guids {
-                let _ = writeln!(text, "{guid:#018x} {} {}", group.mlid, self.lane_of_groups);
+        let mut renamed = 0;
+        for to in self.tables.destinations() {
+            if let (Target::Node(own), Some(address)) = (to.target, to.address) {
+                let nodes = self.tables.network().node_ids().filter(|&node| node != own);
+                renamed += nodes.filter(|&node| is_renamed(node, address)).count() as u64;
             }
         }
-        text
+        Self { level_of_groups: 0, exchanged: Some(level), renamed, lanes: Some(lanes), ..self }
+    }
+
+    /// The proof that there can be no deadlock: a number for each channel and lane that rises along every step of a packet, and on a single lane along every
+    /// turn between two ports of a group.
+    pub fn numbering(&self) -> Vec<(ChannelId, u32, u32)> {
+        let groups = 0..self.multicasts.groups().len();
+        let (waits, count) = match &self.lanes {
+            Some(lanes) => {
+                let hops = groups.flat_map(|group| self.multicasts.hops(group, Some(lanes)));
+                (UnicastWaits::in_lanes(&self.tables, lanes).with(hops), lanes.count())
+            }
+            None => {
+                let turns = groups.flat_map(|group| self.multicasts.turns(group));
+                (UnicastWaits::by_channel(&self.tables).with(turns), 1)
+            }
+        };
+        let numbered = (0u32..).zip(waits.numbering().into_iter().flatten());
+        numbered.map(|(vertex, number)| (ChannelId::new(vertex / count), vertex % count, number)).collect()
+    }
+
+    /// The service levels, as [`VirtualLanes::with_levels`](super::VirtualLanes::with_levels) reads them; nothing if all are 0.
+    pub fn levels(&self) -> String {
+        self.lanes.as_ref().map_or_else(String::new, |lanes| lanes.text(&self.tables))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
     use std::sync::Arc;
 
     use wormcast_network::{FileFormat, Network, NetworkIbsim, NodeId, TopologySpec};
@@ -446,16 +468,20 @@ mod tests {
         union.deadlock(1).is_some()
     }
 
-    /// That numbers rise along every route of the unicasts and from each channel of a tree to those that packets take next.
+    /// That numbers rise along every route of the unicasts and from each channel of a tree to those that packets take next, on lanes that are levels, and that groups
+    /// are on level 0.
     fn check(repair: &Repair) {
         let network = repair.tables.network();
         let numbers: std::collections::HashMap<(ChannelId, u32), u32> =
             repair.numbering().into_iter().map(|(channel, lane, number)| ((channel, lane), number)).collect();
-        for place in 0..repair.tables.destinations().len() {
-            for source in network.router_ids() {
-                let (mut at, mut last, mut hops) = (source, None, 0);
+        assert_eq!(repair.level_of_groups, 0);
+        for (place, destination) in repair.tables.destinations().iter().enumerate() {
+            for source in network.node_ids().filter(|&source| Target::Node(source) != destination.target) {
+                let lanes = repair.lanes.as_ref().zip(destination.address);
+                let lane = lanes.map_or(0, |(lanes, address)| u32::from(lanes.level(source, address).unwrap_or(0)));
+                let (mut at, mut last, mut hops) = (network.router_of(source), None, 0);
                 while let Some(Output::Channel(channel)) = repair.tables.output(at, place) {
-                    let number = Some(numbers[&(channel, 0)]);
+                    let number = Some(numbers[&(channel, lane)]);
                     assert!(number > last && hops < network.routers());
                     (at, last, hops) = (network.to(channel), number, hops + 1);
                 }
@@ -463,8 +489,7 @@ mod tests {
         }
         for group in 0..repair.multicasts.groups().len() {
             for (held, next) in repair.multicasts.hops(group, None) {
-                let lane = repair.lane_of_groups;
-                assert!(numbers[&(held, lane)] < numbers[&(next, lane)]);
+                assert!(numbers[&(held, 0)] < numbers[&(next, 0)]);
             }
         }
         assert!(repair.multicasts.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()));
@@ -512,8 +537,13 @@ mod tests {
         assert!(on_one.changed_entries > 0 && !can_deadlock(&on_one.tables, &on_one.multicasts));
         check(&on_one);
         let on_two = repair(&tables, &groups, None, 2).unwrap();
-        assert_eq!((on_two.changed, on_two.lane_of_groups, on_two.changed_entries), (Changed::Lanes, 1, 0));
-        assert_eq!(on_two.levels(), "", "nodes have no identifiers here");
+        assert_eq!((on_two.changed, on_two.changed_entries, on_two.moved), (Changed::Lanes, 0, 0));
+        // Groups have a lane of their own, and it is level 0: the unicasts' has become level 1, for all pairs of six.
+        assert_eq!((on_two.exchanged, on_two.renamed), (Some(1), 30));
+        let ends = |end: &str| on_two.levels().lines().filter(|line| line.ends_with(end)).count();
+        assert_eq!((ends(" 1"), ends(" 49153 0"), on_two.levels().lines().count()), (30, 6, 36));
+        let policy = on_two.lanes.as_ref().unwrap().policy(&on_two.tables);
+        assert!(policy.contains("name: DEFAULT\n        sl: 1\n") && !policy.contains("source:"), "{policy}");
         // The trees stay, and OpenSM, which builds them anew beside routes from a file, is told how.
         let again = groups.clone().with_trees(on_two.matrix.as_ref().unwrap());
         let channels = |groups: &MulticastTables| groups.channels(0).collect::<HashSet<_>>();
@@ -596,6 +626,112 @@ mod tests {
             check(&repaired);
         }
         assert!((1..6).contains(&kept), "{kept}");
+    }
+
+    /// The same lanes for the levels on all links.
+    fn common_maps(ring: &Network, of_levels: &str) -> String {
+        let mut maps = String::new();
+        for router in ring.router_ids() {
+            for (arriving, leaving) in (0..=36).flat_map(|a| (0..=36).map(move |b| (a, b))) {
+                writeln!(maps, "{:#018x} {arriving} {leaving} {of_levels}", ring.router_guid(router).unwrap()).unwrap();
+            }
+        }
+        maps
+    }
+
+    #[test]
+    fn groups_come_to_level_0_and_all_else_stays_beside_what_it_was_beside() {
+        let (ring, alone) = up_down_ring();
+        let tables = with_addresses(&alone).unwrap();
+        let groups =
+            |without| everyone(&alone).with_trees(&HopMatrix::of_trees(&ring, &opened(&ring, without)).unwrap());
+        // The first host's paths are on level 9, all others and groups on one.
+        let levels = |level: u8| {
+            let mut text = String::new();
+            for (node, to) in ring.node_ids().flat_map(|node| tables.destinations().iter().map(move |to| (node, to))) {
+                let level = if node.raw() == 0 { 9 } else { level };
+                writeln!(text, "{:#018x} {} {level}", ring.node_guid(node).unwrap(), to.address.unwrap()).unwrap();
+            }
+            text + &format!("MCMemberRecord group dump:\n\t\tMlid....0xc001\n\t\tSL....{level}\n")
+        };
+        let own = "0x01 0x23 0x45 0x67 0x89 0xab 0xcd 0xe7";
+        // Levels 0 and 9 are on lane 0 and level 2 is on lane 1: names alone cannot change there.
+        let shared = "0x01 0x13 0x45 0x67 0x80 0xab 0xcd 0xe7";
+        let mut seen = HashSet::new();
+        for (without, level, maps) in (0..6)
+            .flat_map(|without| (0..3u8).map(move |level| (without, level)))
+            .flat_map(|(without, level)| [None, Some(own), Some(shared)].map(move |maps| (without, level, maps)))
+        {
+            let mut given = VirtualLanes::new(&ring).unwrap();
+            given = given.with_levels(&tables, "levels", &levels(level)).unwrap();
+            if let Some(maps) = maps {
+                given = given.with_maps("maps", &common_maps(&ring, maps)).unwrap();
+            }
+            let groups = groups(without);
+            let before = given.clone().by_member(groups.groups());
+            let lanes = given.count().max(3);
+            let repaired = repair(&tables, &groups, Some(&given), lanes).unwrap();
+            let after = repaired.lanes.as_ref().unwrap();
+            assert!(stays_safe(&repaired.tables, &repaired.multicasts, after));
+            if repaired.changed == Changed::Nothing {
+                assert_eq!((repaired.level_of_groups, repaired.exchanged), (u32::from(level), None));
+                assert_eq!(after.levels_of_groups(groups.groups()), [level]);
+                continue;
+            }
+            assert_eq!((repaired.level_of_groups, after.levels_of_groups(groups.groups())), (0, vec![0]));
+            let Some(exchanged) = repaired.exchanged else { continue };
+            seen.insert((repaired.changed.name(), level, maps));
+            // Every pair has left its level, or has it under another name if it is one of two, or has it.
+            let pairs = || {
+                ring.node_ids().flat_map(|node| {
+                    let to = tables.destinations().iter().filter(move |to| to.target != Target::Node(node));
+                    to.filter(|to| matches!(to.target, Target::Node(_))).map(move |to| (node, to.address.unwrap()))
+                })
+            };
+            let level_in = |lanes: &VirtualLanes, (node, address)| lanes.level(node, address).unwrap_or(0);
+            let renamed = |pair| exchange([0, exchanged], level_in(&before, pair));
+            let moved = pairs().filter(|&pair| level_in(after, pair) != renamed(pair)).count() as u64;
+            assert_eq!(moved, repaired.moved);
+            let other = |pair: &(NodeId, u16)| {
+                level_in(after, *pair) == renamed(*pair) && renamed(*pair) != level_in(&before, *pair)
+            };
+            assert_eq!(pairs().filter(other).count() as u64, repaired.renamed);
+            let [old, new] = [&before, after].map(|lanes| lanes.common_map().unwrap());
+            if maps == Some(shared) && (exchanged == 2 || exchanged == 1) {
+                // Every level has the lane that it had under its other name.
+                let names: Vec<u8> = (0..16).map(|level| old[usize::from(exchange([0, exchanged], level))]).collect();
+                assert_eq!(new.to_vec(), names, "{exchanged}");
+            } else {
+                assert_eq!(new, old);
+            }
+        }
+        let kinds = |maps| seen.iter().filter(|(_, _, own)| *own == maps).count();
+        assert!(kinds(None) > 0 && kinds(Some(own)) > 0 && kinds(Some(shared)) > 0, "{seen:?}");
+    }
+
+    #[test]
+    fn groups_of_several_levels_get_one_if_anything_changes() {
+        let (ring, alone) = up_down_ring();
+        let tables = with_addresses(&alone).unwrap();
+        let members = "0xc001: 0;1;2;3;4;5\n0xc002: 0;1;2;3;4;5\n";
+        let mut changed = HashSet::new();
+        for without in 0..6 {
+            let matrix = HopMatrix::of_trees(&ring, &opened(&ring, without)).unwrap();
+            let groups =
+                MulticastTables::empty(&ring).with_members(&alone, "groups", members).unwrap().with_trees(&matrix);
+            let first = ring.node_guid(NodeId::new(0)).unwrap();
+            let text = format!("{first:#018x} 49153 1\n{first:#018x} 49154 0\n");
+            let given = VirtualLanes::new(&ring).unwrap().with_levels(&tables, "levels", &text).unwrap();
+            let repaired = repair(&tables, &groups, Some(&given), 2).unwrap();
+            let after = repaired.lanes.as_ref().unwrap().levels_of_groups(groups.groups());
+            assert!(stays_safe(&repaired.tables, &repaired.multicasts, repaired.lanes.as_ref().unwrap()));
+            match repaired.changed {
+                Changed::Nothing => assert_eq!((after, repaired.matrix.is_some()), (vec![0, 1], false)),
+                _ => assert_eq!((after, repaired.matrix.is_some()), (vec![0], true)),
+            }
+            changed.insert(repaired.changed.name());
+        }
+        assert_eq!(changed, HashSet::from(["nothing", "lanes"]));
     }
 
     #[test]

@@ -32,9 +32,9 @@ impl OnLanes<'_> {
 
     /// A repair after which these trees and lanes are there.
     fn repaired(&self, changed: Changed, (multicasts, matrix): Trees, lanes: VirtualLanes) -> Repair {
-        let lane_of_groups = highest(&lanes, &multicasts);
+        let level_of_groups = highest(&lanes, &multicasts);
         let nothing = Repair::nothing(self.tables, self.multicasts);
-        Repair { changed, multicasts, matrix, lane_of_groups, lanes: Some(lanes), ..nothing }
+        Repair { changed, multicasts, matrix, level_of_groups, lanes: Some(lanes), ..nothing }
     }
 
     /// Nothing, other trees, or other lanes of groups.
@@ -52,7 +52,9 @@ impl OnLanes<'_> {
             let arrive = reaches_all && self.multicasts.reports(Some(lanes)).iter().all(|group| group.connected);
             arrive && !unicasts.closes_with(&numbering, &hops.collect::<Vec<_>>())
         };
-        if is_safe(&self.given) {
+        let present = self.given.levels_of_groups(groups);
+        // Whatever is loaded has all groups on one level.
+        if is_safe(&self.given) && !(is_loaded && present.len() > 1) {
             let trees =
                 if is_loaded { rebuilt(self.tables, self.multicasts)? } else { Some((self.multicasts.clone(), None)) };
             if let Some(trees) = trees {
@@ -60,12 +62,11 @@ impl OnLanes<'_> {
                 return Ok((Some(nothing), SearchEnd::NotNeeded));
             }
         }
-        let present = self.given.levels_of_groups(groups);
         let search = |levels: &[u8]| {
             let lanes = Some((&self.given, levels));
             Search::new(network, &unicasts, &numbering, self.terminals, lanes).run()
         };
-        let (tree, ended) = search(&present);
+        let (tree, ended) = if present.len() == 1 { search(&present) } else { (None, SearchEnd::NotNeeded) };
         let found = |changed, trees, lanes| {
             let repair = self.repaired(changed, trees, lanes);
             Ok((Some(Repair { search: ended, ..repair }), ended))
@@ -73,9 +74,10 @@ impl OnLanes<'_> {
         if let Some(tree) = tree {
             return found(Changed::Trees, self.trees(&tree)?, self.given.clone());
         }
-        // Another level for all groups: with their trees, or else with others.
-        let levels: Vec<u8> =
+        // Another level for all groups, rather one that some have: with their trees, or else with others.
+        let mut levels: Vec<u8> =
             self.given.levels_on(self.lanes).into_iter().filter(|&level| present != [level]).collect();
+        levels.sort_by_key(|level| !present.contains(level));
         for &level in &levels {
             let lanes = self.given.clone().with_groups_on(groups, level);
             if is_safe(&lanes)

@@ -15,8 +15,9 @@ use crate::failure::Failure;
 use crate::network::Network;
 use crate::network::input::input_name;
 use crate::routing::{
-    ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkMcfdbs, VirtualLanes, permitted_trees,
-    read_hop_matrix, read_levels, read_maps, read_members, read_multicast_tables, repair,
+    ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkMcfdbs, TreeRule, VirtualLanes, WeighedEngine,
+    WeighedTrees, permitted_trees, read_hop_matrix, read_levels, read_maps, read_members, read_multicast_tables,
+    read_torus, repair,
 };
 
 /// What is beside the unicast tables of a fabric.
@@ -28,7 +29,8 @@ pub(super) struct FabricArguments {
         conflicts_with_all = ["multicasts", "multicast_trees"]
     )]
     multicast_tables: Option<String>,
-    /// Build the trees of `--groups` in place of reading them: as `OpenSM` does, or over turns that close no cycle with the unicasts.
+    /// Build the trees of `--groups` in place of reading them: as `OpenSM` does after it has routed by most of its engines, by `sssp` or `dfsssp`, by `nue`, or by
+    /// `torus-2QoS`, or over turns that close no cycle with the unicasts.
     #[arg(
         long, value_name = "HOW", value_enum, requires_all = ["tables", "groups"], group = "groups_of",
         conflicts_with = "multicasts"
@@ -37,6 +39,9 @@ pub(super) struct FabricArguments {
     /// The matrix of hops by which `OpenSM` builds them: `opensm-lid-matrix.dump`. Without it, it is made from the lengths of the tables' routes.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "multicast_trees")]
     lid_matrix: Option<String>,
+    /// The torus as `torus-2QoS` reads it, for `--multicast-trees opensm-torus`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "multicast_trees")]
+    torus_config: Option<String>,
     /// The members of groups, a group a line, as `0xc001: H1;H2`: names, identifiers (`0x…`) or addresses. By default all nodes that
     /// the multicast tables deliver to.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "groups_of")]
@@ -71,8 +76,14 @@ pub(super) struct FabricArguments {
 /// How trees of groups are built.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Trees {
-    /// As `OpenSM` does, by its matrix of hops.
+    /// As `OpenSM` does after most engines, by its matrix of hops.
     Opensm,
+    /// As it does after `sssp` and `dfsssp`, by the paths of the tables over each link.
+    OpensmSssp,
+    /// As it does after `nue`, in the same way.
+    OpensmNue,
+    /// As it does after `torus-2QoS`, by the places of switches in the torus.
+    OpensmTorus,
     /// Over turns that close no cycle with what unicasts wait for.
     Permitted,
 }
@@ -103,6 +114,7 @@ impl FabricArguments {
             .writes("--export-multicast", self.export_multicast.as_deref())
             .reads("--multicast-tables", self.multicast_tables.as_deref())
             .reads("--lid-matrix", self.lid_matrix.as_deref())
+            .reads("--torus-config", self.torus_config.as_deref())
             .reads("--groups", self.groups.as_deref())
             .reads("--lanes", self.levels())
             .reads("--sl2vl", self.sl2vl.as_deref());
@@ -128,17 +140,42 @@ impl FabricArguments {
             Some(groups) => read_members(read, tables, groups).map_err(Failure::bad_input)?,
             None => read,
         };
-        let matrix = match self.multicast_trees {
-            None => return Ok(Some(read)),
-            Some(Trees::Opensm) => self.matrix(network, tables)?,
-            Some(Trees::Permitted) => {
-                if self.lid_matrix.is_some() {
-                    return Err(Failure::BadInput("`--lid-matrix` is for `--multicast-trees opensm`".to_owned()));
+        let Some(how) = self.multicast_trees else { return Ok(Some(read)) };
+        let by_matrix = [Trees::Opensm, Trees::OpensmSssp, Trees::OpensmNue].contains(&how);
+        if self.lid_matrix.is_some() && !by_matrix {
+            let expected = "`--lid-matrix` is for `--multicast-trees opensm`, `opensm-sssp` and `opensm-nue`";
+            return Err(Failure::BadInput(expected.to_owned()));
+        }
+        if self.torus_config.is_some() && how != Trees::OpensmTorus {
+            return Err(Failure::BadInput("`--torus-config` is for `--multicast-trees opensm-torus`".to_owned()));
+        }
+        let weighed = |engine| -> Result<WeighedTrees, Failure> {
+            let matrix = match &self.lid_matrix {
+                Some(file) => read_hop_matrix(network, file).map_err(Failure::bad_input)?,
+                // The hops that `nue` writes down are not all lengths of its routes.
+                None if engine == WeighedEngine::Nue => {
+                    let missing =
+                        "`--multicast-trees opensm-nue` needs `--lid-matrix FILE`, OpenSM's `opensm-lid-matrix.dump`";
+                    return Err(Failure::BadInput(missing.to_owned()));
                 }
-                permitted_trees(tables, &read).map_err(Failure::bad_input)?
-            }
+                None => HopMatrix::of_tables(tables).map_err(Failure::bad_input)?,
+            };
+            WeighedTrees::new(tables, matrix, engine).map_err(Failure::bad_input)
         };
-        Ok(Some(read.with_trees(&matrix)))
+        let rule: Box<dyn TreeRule> = match how {
+            Trees::Opensm => Box::new(self.matrix(network, tables)?),
+            Trees::OpensmSssp => Box::new(weighed(WeighedEngine::Sssp)?),
+            Trees::OpensmNue => Box::new(weighed(WeighedEngine::Nue)?),
+            Trees::OpensmTorus => {
+                let file = self.torus_config.as_deref().ok_or_else(|| {
+                    let missing = "`--multicast-trees opensm-torus` needs `--torus-config FILE`, the `torus-2QoS.conf` that OpenSM has";
+                    Failure::BadInput(missing.to_owned())
+                })?;
+                Box::new(read_torus(network, file).map_err(Failure::bad_input)?)
+            }
+            Trees::Permitted => Box::new(permitted_trees(tables, &read).map_err(Failure::bad_input)?),
+        };
+        Ok(Some(read.with_trees(rule.as_ref())))
     }
 
     fn matrix(&self, network: &Arc<Network>, tables: &ForwardingTables) -> Result<HopMatrix, Failure> {
@@ -260,7 +297,7 @@ pub(super) fn analyse(
         let count = arguments.lanes_of_repair(lanes.as_ref())?;
         let multicasts = multicasts.unwrap_or_else(|| MulticastTables::empty(network));
         let repair = repair(tables, &multicasts, lanes.as_ref(), count).map_err(Failure::bad_input)?;
-        printed.repair = Some(write_repair(folder, count, (tables, &multicasts), &repair, settings)?);
+        printed.repair = Some(write_repair(folder, (lanes.as_ref(), count), (tables, &multicasts), &repair, settings)?);
     }
     Ok(printed)
 }

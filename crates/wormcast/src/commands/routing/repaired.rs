@@ -49,10 +49,15 @@ pub(super) struct Repaired {
     pub(super) unicast_lanes: &'static str,
     pub(super) deadlock_free: bool,
     pub(super) lanes: u32,
-    pub(super) lane_of_groups: u32,
+    /// The service levels that groups have: level 0 after any change, which is what `OpenSM` gives those of a partition unless `partitions.conf` says otherwise.
+    pub(super) levels_of_groups: BeforeAfter<Vec<u8>>,
+    /// The level that has changed names with level 0, so that groups have that.
+    pub(super) exchanged_level: Option<u8>,
+    /// Pairs of a node and an address that have another service level by that alone.
+    pub(super) renamed_pairs: u64,
     /// Whether lanes that depended on ports give way to levels that are lanes: `OpenSM` loads no others with routes from a file.
     pub(super) levels_are_lanes: bool,
-    /// Pairs of a node and an address that have another service level than before.
+    /// Pairs of a node and an address that have left the service level that they had, whatever it is called now.
     pub(super) moved_pairs: u64,
     /// The root of up*/down* that unicasts are held to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,16 +85,13 @@ impl Repaired {
         let what = match self.changed {
             "nothing" => "nothing had to be changed".to_owned(),
             "trees" => "the trees of groups".to_owned(),
-            "lanes" => format!("groups have service level {}", self.lane_of_groups),
+            "lanes" => "the service level of groups".to_owned(),
             "unicast-lanes" if self.moved_pairs == 0 => {
-                format!(
-                    "no path has another service level, but each level is a lane now; groups have level {}",
-                    self.lane_of_groups
-                )
+                "no path leaves its service level, but each level is a lane now".to_owned()
             }
             "unicast-lanes" => format!(
-                "{} pairs of a node and an address have another service level, of {} lanes; groups have level {}",
-                self.moved_pairs, self.lanes, self.lane_of_groups
+                "{} pairs of a node and an address get another service level, of {} lanes",
+                self.moved_pairs, self.lanes
             ),
             _ => {
                 let (changed, entries) = (self.changed_entries, self.entries);
@@ -120,14 +122,30 @@ impl Repaired {
         } else {
             ""
         };
-        format!("{what}{why}{lanes}{tables}")
+        let names = match self.exchanged_level {
+            Some(level) => format!(
+                "; levels 0 and {level} change names, which gives {} pairs another, so that groups have level 0",
+                self.renamed_pairs
+            ),
+            None => String::new(),
+        };
+        let before: Vec<String> = self.levels_of_groups.before.iter().map(u8::to_string).collect();
+        let partition = if self.levels_of_groups.before == self.levels_of_groups.after {
+            String::new()
+        } else {
+            format!(
+                "; groups had level {}, and OpenSM's partitions.conf has to give them level 0, its default",
+                before.join(" and ")
+            )
+        };
+        format!("{what}{why}{lanes}{names}{tables}{partition}")
     }
 }
 
 /// Writes the files of a repair, and says what it costs.
 pub(super) fn write_repair(
     folder: &Path,
-    lanes: u32,
+    (given, lanes): (Option<&VirtualLanes>, u32),
     (tables, multicasts): (&ForwardingTables, &MulticastTables),
     repair: &Repair,
     settings: &Settings,
@@ -174,6 +192,9 @@ pub(super) fn write_repair(
         files.push(("opensm.conf", options));
     }
     files.push(("numbering.csv", numbering(network, repair)));
+    let levels = |lanes: Option<&VirtualLanes>| lanes.map_or(vec![0], |own| own.levels_of_groups(multicasts.groups()));
+    let levels_of_groups =
+        BeforeAfter { before: levels(given), after: levels(laned.as_ref().or(repair.lanes.as_ref())) };
     let mut repaired = Repaired {
         folder: folder.display().to_string(),
         files: files.iter().map(|&(name, _)| name).collect(),
@@ -182,7 +203,9 @@ pub(super) fn write_repair(
         unicast_lanes: ended(repair.spread),
         deadlock_free,
         lanes,
-        lane_of_groups: repair.lane_of_groups,
+        levels_of_groups,
+        exchanged_level: repair.exchanged,
+        renamed_pairs: repair.renamed,
         levels_are_lanes: repair.levels_are_lanes,
         moved_pairs: repair.moved,
         root: repair.root.map(|root: RouterId| network.router_label(root)),
