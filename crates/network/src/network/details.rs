@@ -114,10 +114,18 @@ impl Network {
         }
     }
 
-    /// A node as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
+    /// A node as users write it: coordinates in meshes and tori, and behind them which of the router's nodes it is if it has several, as in `4,3.1`; elsewhere its
+    /// name if it has one, or its number.
     pub fn node_label(&self, node: NodeId) -> String {
         match self.shape() {
-            Shape::Mesh(_) | Shape::Torus(_) => self.router_label(self.router_of(node)),
+            Shape::Mesh(_) | Shape::Torus(_) => {
+                let router = self.router_of(node);
+                let label = self.router_label(router);
+                match self.nodes_of(router).next() {
+                    Some(first) if !self.has_one_node_each() => format!("{label}.{}", node.raw() - first.raw()),
+                    _ => label,
+                }
+            }
             _ => self.node_name(node).map_or_else(|| node.to_string(), str::to_owned),
         }
     }

@@ -147,6 +147,15 @@ impl Network {
         self
     }
 
+    /// Attaches this many nodes to each router.
+    pub(crate) fn with_nodes_each(self, each: u32) -> Self {
+        if each == 1 {
+            return self;
+        }
+        let nodes = self.routers() as u32 * each;
+        self.with_nodes((0..nodes).map(|node| node / each).collect())
+    }
+
     /// Sets the shape of the wiring.
     pub(crate) fn with_shape(self, shape: Shape) -> Self {
         Self { shape, ..self }

@@ -350,6 +350,9 @@ const TOPOLOGIES: &[&str] = &[
     "mesh:3x3 2",
     "torus:2 2",
     "torus:2x3 21",
+    "mesh:2x2,nodes=2",
+    "mesh:3x3,nodes=3",
+    "torus:3x2,nodes=2",
 ];
 
 /// What differs between the properties.
