@@ -95,6 +95,7 @@ pub use topologies::dragonfly::Dragonfly;
 pub use topologies::graph_spec::GraphSpec;
 pub use topologies::grid::{Axis, Direction, Grid};
 pub use topologies::hyperx::HyperX;
+pub use topologies::link_classes::MAX_LINK_DELAY;
 pub use topologies::machine::MachineSpec;
 pub use topologies::shape::Shape;
 pub use topologies::slimfly::SlimFly;
