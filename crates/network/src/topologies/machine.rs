@@ -11,7 +11,7 @@ use crate::topologies::graph_spec::Given;
 use crate::topologies::grid::Grid;
 use crate::topologies::hyperx::HyperX;
 use crate::topologies::shape::Shape;
-use crate::topologies::slimfly::{SlimFly, is_odd_prime};
+use crate::topologies::slimfly::{SlimFly, has_slim_fly};
 use crate::topologies::spec::{MAX_ROUTERS, extents};
 
 /// A network of routers with several nodes each.
@@ -57,12 +57,12 @@ impl MachineSpec {
                 if routers > MAX_ROUTERS as u128 {
                     return Err(TopologyError::TooLarge { given: spec.to_owned(), routers, limit: MAX_ROUTERS });
                 }
-                if !is_odd_prime(q) {
-                    let below = (3..q).rev().find(|&q| is_odd_prime(q));
-                    let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| is_odd_prime(q));
+                if !has_slim_fly(q) {
+                    let below = (3..q).rev().find(|&q| has_slim_fly(q));
+                    let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| has_slim_fly(q));
                     let nearest: Vec<String> = below.into_iter().chain(above).map(|q| format!("`q={q}`")).collect();
                     return Err(
-                        given.error(format!("`q={q}` is not an odd prime: the nearest is {}", nearest.join(" or ")))
+                        given.error(format!("`q={q}` is not a prime power from 3 on: the nearest is {}", nearest.join(" or ")))
                     );
                 }
                 given.check_links(SlimFly::link_count(q))?;
@@ -117,7 +117,7 @@ impl MachineSpec {
                 Self::HyperX(HyperX { grid: Grid::new(&extents), nodes: *nodes })
             }
             Self::SlimFly(fly) => {
-                let q = (3..fly.q()).rev().find(|&q| is_odd_prime(q))?;
+                let q = (3..fly.q()).rev().find(|&q| has_slim_fly(q))?;
                 Self::SlimFly(SlimFly::new(q, fly.nodes_each()))
             }
         })

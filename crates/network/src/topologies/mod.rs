@@ -2,6 +2,7 @@
 
 pub(crate) mod bmin;
 pub(crate) mod dragonfly;
+pub(crate) mod field;
 pub(crate) mod generate;
 pub(crate) mod graph_spec;
 pub(crate) mod grid;
