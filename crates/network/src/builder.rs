@@ -310,8 +310,7 @@ impl NetworkBuilder {
         let mut details = Details::default();
         if !self.link_delays.is_empty() {
             self.link_delays.resize(self.links.len(), 1);
-            details.link_delays =
-                Network::delays_of(self.routers, &self.links, &self.link_ports, &self.link_delays);
+            details.link_delays = Network::delays_of(self.routers, &self.links, &self.link_ports, &self.link_delays);
         }
         if self.router_names.iter().any(|name| !name.is_empty()) {
             self.router_names.resize(self.routers, Box::default());

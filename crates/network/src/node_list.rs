@@ -41,8 +41,11 @@ fn numbered(network: &Network, given: &str, count: usize) -> Result<u32, NodeErr
         given: given.to_owned(),
         expected: match grid {
             Some(grid) => {
-                let (which, digit) =
-                    if each > 1 { (format!(" and which of the router's {each} nodes"), ".0") } else { (String::new(), "") };
+                let (which, digit) = if each > 1 {
+                    (format!(" and which of the router's {each} nodes"), ".0")
+                } else {
+                    (String::new(), "")
+                };
                 format!(
                     "a number from 0 to {}, or {} coordinates{which} such as `{}{digit}`",
                     count - 1,
@@ -75,11 +78,7 @@ fn numbered(network: &Network, given: &str, count: usize) -> Result<u32, NodeErr
         return if (number as usize) < count {
             Ok(number)
         } else {
-            Err(NodeError::OutOfRange {
-                given: given.to_owned(),
-                network: network.name().to_owned(),
-                last: count - 1,
-            })
+            Err(NodeError::OutOfRange { given: given.to_owned(), network: network.name().to_owned(), last: count - 1 })
         };
     }
     let (numbers, which) = match which {

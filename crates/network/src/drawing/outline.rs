@@ -109,7 +109,8 @@ impl NetworkOutline {
                 .then(|| network.node_ids().map(|node| network.entry_of(node).raw()).collect()),
             node_x,
             node_y,
-            node_labels: (named || grid && !network.has_one_node_each()).then(|| network.node_ids().map(|node| network.node_label(node)).collect()),
+            node_labels: (named || grid && !network.has_one_node_each())
+                .then(|| network.node_ids().map(|node| network.node_label(node)).collect()),
             from: network.channel_ids().map(|channel| network.from(channel).raw()).collect(),
             to: network.channel_ids().map(|channel| network.to(channel).raw()).collect(),
             reverse: network.channel_ids().map(|channel| network.reverse(channel).raw()).collect(),

@@ -222,7 +222,12 @@ impl Document {
                             "source_port" => &mut edge.ports[0],
                             "target_port" => &mut edge.ports[1],
                             vertices::DELAY => {
-                                let wrong = |_| format!("`{DELAY}` is `{text}`: expected a whole number of cycles, at least 1", DELAY = vertices::DELAY);
+                                let wrong = |_| {
+                                    format!(
+                                        "`{DELAY}` is `{text}`: expected a whole number of cycles, at least 1",
+                                        DELAY = vertices::DELAY
+                                    )
+                                };
                                 edge.delay = Some(text.parse().map_err(wrong)?);
                                 return Ok(());
                             }

@@ -90,7 +90,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
         let ends = [end(&edge.source)?, end(&edge.target)?];
         let ports = [edge.source_port, edge.target_port];
-        vertices.join(Edge { ends, ports, delay: edge.delay_cycles, directed: document.directed, line }).map_err(error)?;
+        vertices
+            .join(Edge { ends, ports, delay: edge.delay_cycles, directed: document.directed, line })
+            .map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
 }

@@ -133,7 +133,9 @@ impl Vertices {
                         _ => return Err(error("an edge has a port at one end only".to_owned())),
                     }
                     .map_err(|problem| error(self.explained(&problem, &routers, position)))?;
-                    edge.delay.map_or(Ok(()), |cycles| builder.delay(cycles)).map_err(|problem| error(problem.to_string()))?;
+                    edge.delay
+                        .map_or(Ok(()), |cycles| builder.delay(cycles))
+                        .map_err(|problem| error(problem.to_string()))?;
                     continue;
                 }
                 (Some(_), None) => b,
@@ -205,7 +207,10 @@ impl Vertices {
                 Some(forth) => {
                     if self.edges[forth].delay != edge.delay {
                         let [a, b] = edge.ends.map(|vertex| &self.ids[vertex as usize]);
-                        let problem = format!("`{DELAY}` from `{a}` to `{b}` is another than on the way back, in line {}", self.edges[forth].line);
+                        let problem = format!(
+                            "`{DELAY}` from `{a}` to `{b}` is another than on the way back, in line {}",
+                            self.edges[forth].line
+                        );
                         return Err((edge.line, problem));
                     }
                     (paired[forth], paired[index]) = (true, true);

@@ -25,8 +25,12 @@ impl Network {
     /// What these classes are, in their order, for messages.
     pub fn link_classes_are(&self) -> &'static str {
         match self.shape() {
-            Shape::Mesh(_) | Shape::Torus(_) | Shape::Hypercube(_) | Shape::HyperX(_) => "one for each dimension, x first",
-            Shape::Bmin(_) | Shape::Butterfly(_) | Shape::Omega(_) => "one for the links behind each stage but the last",
+            Shape::Mesh(_) | Shape::Torus(_) | Shape::Hypercube(_) | Shape::HyperX(_) => {
+                "one for each dimension, x first"
+            }
+            Shape::Bmin(_) | Shape::Butterfly(_) | Shape::Omega(_) => {
+                "one for the links behind each stage but the last"
+            }
             Shape::Dragonfly(_) => "one for the links within groups and one for those between groups",
             Shape::SlimFly(_) | Shape::Irregular => "one for all links",
         }

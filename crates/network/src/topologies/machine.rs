@@ -61,9 +61,10 @@ impl MachineSpec {
                     let below = (3..q).rev().find(|&q| has_slim_fly(q));
                     let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| has_slim_fly(q));
                     let nearest: Vec<String> = below.into_iter().chain(above).map(|q| format!("`q={q}`")).collect();
-                    return Err(
-                        given.error(format!("`q={q}` is not a prime power from 3 on: the nearest is {}", nearest.join(" or ")))
-                    );
+                    return Err(given.error(format!(
+                        "`q={q}` is not a prime power from 3 on: the nearest is {}",
+                        nearest.join(" or ")
+                    )));
                 }
                 given.check_links(SlimFly::link_count(q))?;
                 (Self::SlimFly(SlimFly::new(q, nodes)), given)

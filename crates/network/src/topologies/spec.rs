@@ -112,8 +112,10 @@ impl FromStr for TopologySpec {
             return Ok(Self::Machine(machine));
         }
         match family {
-            "mesh" => grid(given, rest, ["a form such as `mesh:16x16`", "mesh:8x8,nodes=4"]).map(|(extents, nodes)| Self::Mesh(extents, nodes)),
-            "torus" => grid(given, rest, ["a form such as `torus:16x16`", "torus:8x8,nodes=4"]).map(|(extents, nodes)| Self::Torus(extents, nodes)),
+            "mesh" => grid(given, rest, ["a form such as `mesh:16x16`", "mesh:8x8,nodes=4"])
+                .map(|(extents, nodes)| Self::Mesh(extents, nodes)),
+            "torus" => grid(given, rest, ["a form such as `torus:16x16`", "torus:8x8,nodes=4"])
+                .map(|(extents, nodes)| Self::Torus(extents, nodes)),
             "hypercube" => {
                 let expected = "a number of dimensions, as in `hypercube:10`";
                 let malformed = |problem| TopologyError::Malformed {
@@ -352,9 +354,15 @@ mod tests {
         assert!(message("mesh:99999x99999").contains("has 9999800001 routers"));
         assert!(message("hypercube:500").contains("has more than 1000000000000 routers; at most"));
         assert!(message("hypercube:3,nodes=4").contains("have one node; a mesh of extents 2 may have several"));
-        assert!(message("mesh:4x4,nodes=0").contains("`nodes=0` leaves nothing: at least 1; expected a form such as `mesh:8x8,nodes=4`"));
+        assert!(
+            message("mesh:4x4,nodes=0")
+                .contains("`nodes=0` leaves nothing: at least 1; expected a form such as `mesh:8x8,nodes=4`")
+        );
         assert!(message("mesh:4x4,nodez=2").contains("no key `nodez`; did you mean `nodes`?"));
-        assert!(message("torus:4x4,").contains("`` is not of the form `key=value`; expected a form such as `torus:8x8,nodes=4`"));
+        assert!(
+            message("torus:4x4,")
+                .contains("`` is not of the form `key=value`; expected a form such as `torus:8x8,nodes=4`")
+        );
         assert!(message("torus:4096x4096,nodes=2").contains("it has 33554432 nodes, and at most 16777216"));
         assert!(message("hypercube:0").contains("at least one dimension"));
         assert!(message("bmin").contains("needs its size, as in `bmin:4x3`"));

@@ -122,7 +122,10 @@ impl<'de> Deserialize<'de> for LinkDelay {
             type Value = LinkDelay;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number of cycles from 1 to {MAX_LINK_DELAY}, or a list of them, one for each class of links")
+                write!(
+                    f,
+                    "a whole number of cycles from 1 to {MAX_LINK_DELAY}, or a list of them, one for each class of links"
+                )
             }
 
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<LinkDelay, E> {
@@ -139,7 +142,9 @@ impl<'de> Deserialize<'de> for LinkDelay {
                 while let Some(value) = list.next_element::<u64>()? {
                     all.push(cycles(value)?);
                     if all.len() > MOST_CLASSES {
-                        return Err(de::Error::custom(format!("delays are given for at most {MOST_CLASSES} classes of links")));
+                        return Err(de::Error::custom(format!(
+                            "delays are given for at most {MOST_CLASSES} classes of links"
+                        )));
                     }
                 }
                 LinkDelay::of_classes(&all).ok_or_else(|| de::Error::invalid_length(0, &self))

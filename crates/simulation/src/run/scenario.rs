@@ -332,7 +332,10 @@ fn checked_switch(
     within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
     if !timing.delay.unwrap_or_default().on(network).is_one() {
         let problem = match timing.delay {
-            Some(_) => "links between buffered switches take one cycle: leave it out, or use `switching.model = \"wormhole\"`".to_owned(),
+            Some(_) => {
+                "links between buffered switches take one cycle: leave it out, or use `switching.model = \"wormhole\"`"
+                    .to_owned()
+            }
             None => format!(
                 "links of {} take more than one cycle, which buffered switches do not have: set `delay = 1`, or use `switching.model = \"wormhole\"`",
                 network.name()

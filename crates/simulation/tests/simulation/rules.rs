@@ -512,10 +512,11 @@ fn rule_23_a_link_can_be_granted_again_after_its_delay() {
     let over = link(&line, 0, 1);
     // Across in 2, 3 and 4, out of the buffer behind it in 6, 7 and 8.
     assert_eq!((log.crossed(0, over, 3), log.grant(1, over)), (4, 8 + 3));
-    let short = run(&line, EngineConfig { delay: LinkDelay::all(1), ..config }, vec![
-        (0, 3, vec![unicast(0, 1)]),
-        (0, 3, vec![unicast(0, 1)]),
-    ]);
+    let short = run(
+        &line,
+        EngineConfig { delay: LinkDelay::all(1), ..config },
+        vec![(0, 3, vec![unicast(0, 1)]), (0, 3, vec![unicast(0, 1)])],
+    );
     assert_eq!(short.grant(1, over), 6 + 1);
 }
 

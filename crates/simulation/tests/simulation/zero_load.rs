@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use wormcast_simulation::{
-    EngineConfig, Header, LinkDelay, StartupMode, WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery,
+    EngineConfig, Header, LinkDelay, StartupMode, WormTiming, delayed_path_delivery, lockstep_tree_delivery,
+    path_delivery,
 };
 
 use crate::support::{build, node, path, plain, run, tree};

@@ -28,11 +28,7 @@ use crate::plan::{Itinerary, Plan, Worm};
 /// assert_eq!(visits, [list("2,1.0; 3,1.1; 3,1.0")?, list("1,1.1")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub(crate) fn by_router(
-    network: &Network,
-    multicast: &Multicast,
-    of_routers: impl FnOnce(&Multicast) -> Plan,
-) -> Plan {
+pub(crate) fn by_router(network: &Network, multicast: &Multicast, of_routers: impl FnOnce(&Multicast) -> Plan) -> Plan {
     if network.has_one_node_each() {
         return of_routers(multicast);
     }
@@ -44,8 +40,7 @@ pub(crate) fn by_router(
     }
     let routers: Vec<NodeId> = multicast.destinations().iter().map(|&node| router(node)).collect();
     let to_routers = Multicast::from_vec(router(source), routers);
-    let mut plan =
-        if to_routers.destinations().is_empty() { Plan::default() } else { of_routers(&to_routers) };
+    let mut plan = if to_routers.destinations().is_empty() { Plan::default() } else { of_routers(&to_routers) };
     for worm in &mut plan.worms {
         worm.from = if worm.after.is_none() { source } else { nodes[&worm.from][0] };
         if let Itinerary::Path(path) = &mut worm.itinerary {

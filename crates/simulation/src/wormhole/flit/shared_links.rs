@@ -21,8 +21,8 @@ use wormcast_network::{ChannelId, ChannelSpace};
 use super::paths::report_crossing;
 use super::trees::{Copying, TreeEvent};
 use super::{FlitEngine, FlitMovement};
-use crate::core::arbiter::NONE;
 use crate::config::delay::Lags;
+use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route, TreeRoute, WormState};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
@@ -410,7 +410,11 @@ impl SharedLinks {
             self.away.comes(place);
             let Stream { behind, worm, vertex, .. } = self.streams[place as usize];
             if vertex & TREE == 0 {
-                if behind == NONE { self.arrivals.push(worm) } else { self.gets_flit(behind as usize) }
+                if behind == NONE {
+                    self.arrivals.push(worm)
+                } else {
+                    self.gets_flit(behind as usize)
+                }
                 continue;
             }
             let vertex = (vertex & !TREE) as usize;
@@ -507,7 +511,10 @@ fn outputs(
 ) -> (impl Iterator<Item = (u32, u32)> + '_, impl Iterator<Item = u32> + '_) {
     let children = route.children(vertex).map(|child| &route.vertices[child]).filter(|child| child.reserved);
     let deliveries = route.deliveries_of(&route.vertices[vertex]).iter().map(|delivery| delivery.channel.raw());
-    (children.map(|child| (child.entered_by.raw(), child.virtual_channel)), deliveries.filter(|&channel| channel != NONE))
+    (
+        children.map(|child| (child.entered_by.raw(), child.virtual_channel)),
+        deliveries.filter(|&channel| channel != NONE),
+    )
 }
 
 impl<O: Observer> FlitEngine<'_, O> {

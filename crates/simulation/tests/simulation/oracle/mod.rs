@@ -160,6 +160,7 @@ pub(crate) struct Oracle<'a> {
     held: Vec<Vec<Option<Holder>>>,
     /// The cycles beyond the first that each channel takes.
     lags: Vec<u64>,
+    wrong: Option<Wrong>,
     /// Places that are released, and when the router before knows of it.
     returning: Vec<(Cycle, u32, usize)>,
     /// The virtual channel that has used each link last.
@@ -173,12 +174,24 @@ pub(crate) struct Oracle<'a> {
     events: Vec<(Cycle, What)>,
 }
 
+/// What a wrong oracle takes to happen at once that takes a link's delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wrong {
+    /// Flits come to the end of a link (rule 21).
+    Arrivals,
+    /// The router before a link knows of free slots (rule 22).
+    Slots,
+    /// It knows of releases (rule 23).
+    Releases,
+}
+
 /// Runs messages until everything has come to its end or nothing can happen any more.
 pub(crate) fn tell(
     network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     config: EngineConfig,
     messages: &[Sent],
+    wrong: Option<Wrong>,
 ) -> Told {
     let space = ChannelSpace::new(network, config.ports);
     let places = |channel: usize| if channel < space.links() { config.virtual_channels as usize } else { 1 };
@@ -196,6 +209,7 @@ pub(crate) fn tell(
                 _ => 0,
             })
             .collect(),
+        wrong,
         returning: Vec::new(),
         last_user: vec![None; space.links()],
         sent: vec![0; space.len()],

@@ -6,7 +6,7 @@ use wormcast_multicast::Itinerary;
 use wormcast_network::NodeId;
 use wormcast_simulation::{BranchReplication, Cycle, Header};
 
-use super::{Holder, Oracle, What};
+use super::{Holder, Oracle, What, Wrong};
 
 impl Oracle<'_> {
     /// Whether a flit names the router at a vertex, where it is stripped.
@@ -62,8 +62,9 @@ impl Oracle<'_> {
         at.buffer.len() + unknown < self.config.buffer as usize
     }
 
-    fn lag(&self, channel: u32) -> u64 {
-        self.lags[channel as usize]
+    /// The cycles beyond the first that something takes over a channel.
+    fn lag(&self, channel: u32, what: Wrong) -> u64 {
+        if self.wrong == Some(what) { 0 } else { self.lags[channel as usize] }
     }
 
     /// The flit that may leave a vertex by a group of outputs, and those of the group that it takes: it was there at the start of
@@ -95,7 +96,7 @@ impl Oracle<'_> {
             self.sent[channel as usize] += 1;
             match to {
                 Some(to) => {
-                    let comes = now + self.lag(channel);
+                    let comes = now + self.lag(channel, Wrong::Arrivals);
                     let to = &mut self.worms[id].vertices[to];
                     to.buffer.push_back((flit, comes));
                     to.entered += 1;
@@ -124,17 +125,20 @@ impl Oracle<'_> {
         let at = &mut worm.vertices[vertex];
         let (flit, _) = at.buffer.pop_front().unwrap();
         let (by, entered) = (at.by.unwrap(), at.entered);
-        at.known.push(now + self.lags[by as usize]);
+        let is_empty = at.buffer.is_empty();
+        let known = now + self.lag(by, Wrong::Slots);
+        self.worms[id].vertices[vertex].known.push(known);
         if flit == tail {
-            assert!(at.buffer.is_empty());
+            assert!(is_empty);
             self.release(now, id, by, Some(vertex), entered);
         }
     }
 
     fn release(&mut self, now: Cycle, id: usize, channel: u32, vertex: Option<usize>, flits: u32) {
+        let lag = self.lag(channel, Wrong::Releases);
         let places = &mut self.held[channel as usize];
         let place = places.iter().position(|&place| place == Some((id, vertex))).expect("it holds the channel");
-        match self.lags[channel as usize] {
+        match lag {
             0 => places[place] = None,
             lag => self.returning.push((now + lag, channel, place)),
         }
