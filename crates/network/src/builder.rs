@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::ids::RouterId;
 use crate::network::{AdapterPort, Coordinates, Details, Network};
+use crate::topologies::link_classes::MAX_LINK_DELAY;
 use crate::topologies::spec::MAX_ROUTERS;
 
 /// The most nodes that a network put together piece by piece may have.
@@ -50,6 +51,12 @@ pub enum BuildError {
         /// The most that are supported.
         limit: usize,
     },
+    /// A link whose flits take no time, or too long.
+    #[error("a link's delay of {0} cycles is out of range: expected 1 to {MAX_LINK_DELAY}")]
+    Delay(u32),
+    /// There is no link that could have a delay.
+    #[error("there is no link")]
+    NoLink,
     /// The network has no routers.
     #[error("there is no router")]
     Empty,
@@ -102,6 +109,8 @@ pub struct NetworkBuilder {
     coordinates: Vec<Option<Coordinates>>,
     links: Vec<(u32, u32)>,
     link_ports: Vec<(u32, u32)>,
+    /// As long as the last link that has a delay asks for.
+    link_delays: Vec<u32>,
     nodes: Vec<(u32, NodeDetails)>,
     /// Whether ports have numbers; unknown before the first link or node.
     numbered: Option<bool>,
@@ -120,6 +129,7 @@ impl NetworkBuilder {
             coordinates: Vec::new(),
             links: Vec::new(),
             link_ports: Vec::new(),
+            link_delays: Vec::new(),
             nodes: Vec::new(),
             numbered: None,
             taken: HashSet::new(),
@@ -218,6 +228,20 @@ impl NetworkBuilder {
         Ok(())
     }
 
+    /// Sets the cycles that flits take over the link that was added last, both ways; those of which nothing is said take 1.
+    ///
+    /// # Errors
+    /// If there is no link, or the delay is 0 or longer than [`MAX_LINK_DELAY`].
+    pub fn delay(&mut self, cycles: u32) -> Result<(), BuildError> {
+        if !(1..=MAX_LINK_DELAY).contains(&cycles) {
+            return Err(BuildError::Delay(cycles));
+        }
+        let Some(last) = self.links.len().checked_sub(1) else { return Err(BuildError::NoLink) };
+        self.link_delays.resize(last, 1);
+        self.link_delays.push(cycles);
+        Ok(())
+    }
+
     /// Adds a node.
     ///
     /// # Errors
@@ -284,6 +308,10 @@ impl NetworkBuilder {
         }
         let network = Network::from_ports(self.name, self.routers, &self.links, &self.link_ports);
         let mut details = Details::default();
+        if !self.link_delays.is_empty() {
+            self.link_delays.resize(self.links.len(), 1);
+            details.link_delays = Network::delays_of(self.routers, &self.links, &self.link_ports, &self.link_delays);
+        }
         if self.router_names.iter().any(|name| !name.is_empty()) {
             self.router_names.resize(self.routers, Box::default());
             details.router_names = self.router_names;

@@ -9,6 +9,8 @@ use crate::topologies::spec::TopologySpec;
 mod bytes {
     pub(super) const GRID_CHANNEL: u64 = 12;
     pub(super) const GRID_ROUTER: u64 = 4;
+    /// A node where routers have several, and as much a router.
+    pub(super) const GRID_NODE: u64 = 4;
     /// A link of a graph, including the set that keeps random links distinct.
     pub(super) const RANDOM_LINK: u64 = 80;
     pub(super) const LINK: u64 = 48;
@@ -35,21 +37,24 @@ impl TopologySpec {
     /// ```
     pub fn memory(&self) -> Option<u64> {
         let routers = |extents: &[u32]| extents.iter().map(|&k| u64::from(k)).product::<u64>();
-        let grid = |routers: u64, channels: u64| routers * bytes::GRID_ROUTER + channels * bytes::GRID_CHANNEL;
+        let grid = |routers: u64, channels: u64, each: u32| {
+            let nodes = if each > 1 { routers * u64::from(each + 1) * bytes::GRID_NODE } else { 0 };
+            routers * bytes::GRID_ROUTER + channels * bytes::GRID_CHANNEL + nodes
+        };
         let stages = |radix: u32, stages: u32| {
             let nodes = u64::from(radix).pow(stages);
             (nodes, nodes / u64::from(radix) * u64::from(stages), nodes * u64::from(stages - 1))
         };
         Some(match self {
-            Self::Mesh(extents) => {
+            Self::Mesh(extents, each) => {
                 let all = routers(extents);
-                grid(all, extents.iter().map(|&k| 2 * (all - all / u64::from(k))).sum())
+                grid(all, extents.iter().map(|&k| 2 * (all - all / u64::from(k))).sum(), *each)
             }
-            Self::Torus(extents) => {
+            Self::Torus(extents, each) => {
                 let all = routers(extents);
-                grid(all, 2 * all * extents.iter().filter(|&&k| k > 1).count() as u64)
+                grid(all, 2 * all * extents.iter().filter(|&&k| k > 1).count() as u64, *each)
             }
-            Self::Hypercube(n) => grid(1 << n, u64::from(*n) << n),
+            Self::Hypercube(n) => grid(1 << n, u64::from(*n) << n, 1),
             Self::Bmin(radix, count) | Self::FatTree(radix, count) => {
                 let (nodes, switches, links) = stages(*radix, *count);
                 nodes * bytes::STAGE_NODE + switches * bytes::SWITCH + links * bytes::BMIN_LINK
@@ -78,8 +83,8 @@ impl TopologySpec {
         };
         let stages = |count: u32| count.checked_sub(1).filter(|&count| count > 0);
         match self {
-            Self::Mesh(given) => extents(given).map(Self::Mesh),
-            Self::Torus(given) => extents(given).map(Self::Torus),
+            Self::Mesh(given, nodes) => extents(given).map(|extents| Self::Mesh(extents, *nodes)),
+            Self::Torus(given, nodes) => extents(given).map(|extents| Self::Torus(extents, *nodes)),
             Self::Hypercube(n) => n.checked_sub(1).filter(|&n| n > 0).map(Self::Hypercube),
             Self::Bmin(radix, count) => stages(*count).map(|count| Self::Bmin(*radix, count)),
             Self::FatTree(radix, count) => stages(*count).map(|count| Self::FatTree(*radix, count)),
@@ -162,6 +167,8 @@ mod tests {
         for text in [
             "mesh:64x64",
             "torus:9x7x5",
+            "mesh:16x16,nodes=4",
+            "torus:8x8,nodes=3",
             "hypercube:12",
             "bmin:4x4",
             "fattree:k=4,levels=4",

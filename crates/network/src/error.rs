@@ -127,6 +127,24 @@ pub enum NodeError {
         /// Its last node.
         last: usize,
     },
+    /// A router with several nodes, of which none is named.
+    #[error("`{given}` is a router with several nodes: expected one of `{given}.0` to `{given}.{last}`")]
+    Router {
+        /// The text given.
+        given: String,
+        /// The last node of a router, counted from 0.
+        last: usize,
+    },
+    /// More than the nodes of a router.
+    #[error("node {} is out of range: a router of {network} has nodes 0 to {last}", short(given))]
+    NodeOfRouterOutOfRange {
+        /// The text given.
+        given: String,
+        /// The network's name.
+        network: String,
+        /// The last node of a router, counted from 0.
+        last: usize,
+    },
     /// Coordinates beyond the network.
     #[error("node {} is out of range: dimension {dimension} of {network} goes from 0 to {last}", short(given))]
     CoordinateOutOfRange {

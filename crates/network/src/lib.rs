@@ -89,12 +89,13 @@ pub use memory::{
     require_room_to_start, resident_memory,
 };
 pub use network::{AdapterPort, Coordinates, Network};
-pub use node_list::{is_all_nodes, parse_node, parse_node_list};
+pub use node_list::{is_all_nodes, parse_node, parse_node_list, parse_router};
 pub use ports::{ChannelKind, ChannelSpace, MAX_NODE_PORTS, Ports};
 pub use topologies::dragonfly::Dragonfly;
 pub use topologies::graph_spec::GraphSpec;
 pub use topologies::grid::{Axis, Direction, Grid};
 pub use topologies::hyperx::HyperX;
+pub use topologies::link_classes::MAX_LINK_DELAY;
 pub use topologies::machine::MachineSpec;
 pub use topologies::shape::Shape;
 pub use topologies::slimfly::SlimFly;

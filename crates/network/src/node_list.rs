@@ -1,11 +1,12 @@
-//! Nodes as users write them: `28`, `4,3`, a name, or lists with `;`, or `all`.
+//! Nodes as users write them: `28`, `4,3`, `4,3.1`, a name, or lists with `;`, or `all`.
 
 use crate::error::NodeError;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
 use crate::text::nearest;
 
-/// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names.
+/// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names. In a grid whose routers have several
+/// nodes, `4,3.1` is node 1 of those that router 4,3 has, counted from 0.
 ///
 /// A number is never a name. Looking for a name takes time linear in the nodes.
 ///
@@ -16,21 +17,53 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     if let Some(node) = node_named(network, given)? {
         return Ok(node);
     }
+    numbered(network, given, network.nodes()).map(NodeId::new)
+}
+
+/// Reads one router: in a grid its number or its coordinates, elsewhere one of its nodes, as [`parse_node`] does.
+///
+/// # Errors
+/// If the text is none of these.
+pub fn parse_router(network: &Network, text: &str) -> Result<RouterId, NodeError> {
+    if network.shape().grid().is_some() {
+        numbered(network, text.trim(), network.routers()).map(RouterId::new)
+    } else {
+        parse_node(network, text).map(|node| network.router_of(node))
+    }
+}
+
+/// A number below `count`, which is that of nodes or routers, or coordinates.
+fn numbered(network: &Network, given: &str, count: usize) -> Result<u32, NodeError> {
     let grid = network.shape().grid();
+    // In a grid, those of each router.
+    let each = count / network.routers();
     let malformed = || NodeError::Malformed {
         given: given.to_owned(),
         expected: match grid {
-            Some(grid) => format!(
-                "a number from 0 to {}, or {} coordinates such as `{}`",
-                network.nodes() - 1,
-                grid.dimensions(),
-                vec!["0"; grid.dimensions()].join(",")
-            ),
-            None => format!("a number from 0 to {}{}", network.nodes() - 1, nearest_name(network, given)),
+            Some(grid) => {
+                let (which, digit) = if each > 1 {
+                    (format!(" and which of the router's {each} nodes"), ".0")
+                } else {
+                    (String::new(), "")
+                };
+                format!(
+                    "a number from 0 to {}, or {} coordinates{which} such as `{}{digit}`",
+                    count - 1,
+                    grid.dimensions(),
+                    vec!["0"; grid.dimensions()].join(",")
+                )
+            }
+            None => format!("a number from 0 to {}{}", count - 1, nearest_name(network, given)),
         },
     };
-    let numbers = given
+    // Which node of its router.
+    let (coordinates, which) = match given.rsplit_once('.') {
+        Some((coordinates, which)) if each > 1 && grid.is_some() => (coordinates, Some(which)),
+        _ => (given, None),
+    };
+    let numbers = coordinates
         .split(',')
+        .chain(which)
         .map(|part| {
             let part = part.trim();
             if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
@@ -40,17 +73,19 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
             Ok(part.parse::<u32>().unwrap_or(u32::MAX))
         })
         .collect::<Result<Vec<u32>, _>>()?;
-    if let [number] = numbers[..] {
-        return if (number as usize) < network.nodes() {
-            Ok(NodeId::new(number))
+    if let ([number], None) = (&numbers[..], which) {
+        let number = *number;
+        return if (number as usize) < count {
+            Ok(number)
         } else {
-            Err(NodeError::OutOfRange {
-                given: given.to_owned(),
-                network: network.name().to_owned(),
-                last: network.nodes() - 1,
-            })
+            Err(NodeError::OutOfRange { given: given.to_owned(), network: network.name().to_owned(), last: count - 1 })
         };
     }
+    let (numbers, which) = match which {
+        Some(_) => numbers.split_at(numbers.len() - 1),
+        None if each > 1 => (&numbers[..], &[][..]),
+        None => (&numbers[..], &[0][..]),
+    };
     let grid = grid.filter(|grid| grid.dimensions() == numbers.len()).ok_or_else(malformed)?;
     match numbers.iter().zip(grid.extents()).position(|(c, k)| c >= k) {
         Some(dimension) => Err(NodeError::CoordinateOutOfRange {
@@ -59,7 +94,13 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
             dimension,
             last: grid.extents()[dimension] as usize - 1,
         }),
-        None => Ok(NodeId::new(grid.index(&numbers) as u32)),
+        None if which.is_empty() => Err(NodeError::Router { given: given.to_owned(), last: each - 1 }),
+        None if which[0] as usize >= each => Err(NodeError::NodeOfRouterOutOfRange {
+            given: given.to_owned(),
+            network: network.name().to_owned(),
+            last: each - 1,
+        }),
+        None => Ok((grid.index(numbers) * each) as u32 + which[0]),
     }
 }
 
@@ -131,6 +172,28 @@ mod tests {
         assert_eq!(parse_node_list(&mesh, ""), Ok(vec![]));
         let all = parse_node_list(&mesh, " all ").unwrap();
         assert_eq!((all.len(), all[0], all[63]), (64, NodeId::new(0), NodeId::new(63)));
+    }
+
+    #[test]
+    fn nodes_of_one_router_are_counted_behind_its_coordinates() {
+        let mesh = "mesh:8x4,nodes=3".parse::<TopologySpec>().unwrap().build().unwrap();
+        for node in mesh.node_ids() {
+            assert_eq!(parse_node(&mesh, &mesh.node_label(node)), Ok(node));
+            assert_eq!(parse_node(&mesh, &node.to_string()), Ok(node));
+        }
+        assert_eq!(parse_node(&mesh, "1,2.1"), Ok(NodeId::new(3 * (2 * 8 + 1) + 1)));
+        let ring = "torus:8,nodes=2".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert_eq!(parse_node_list(&ring, "3; 3.1"), Ok(vec![NodeId::new(3), NodeId::new(7)]));
+        let message = |text| parse_node(&mesh, text).unwrap_err().to_string();
+        assert_eq!(message("1,2"), "`1,2` is a router with several nodes: expected one of `1,2.0` to `1,2.2`");
+        assert_eq!(message("1,2.3"), "node 1,2.3 is out of range: a router of mesh:8x4,nodes=3 has nodes 0 to 2");
+        assert_eq!(message("1,4.0"), "node 1,4.0 is out of range: dimension 1 of mesh:8x4,nodes=3 goes from 0 to 3");
+        assert_eq!(
+            message("1.0"),
+            "`1.0` is not a node: expected a number from 0 to 95, or 2 coordinates and which of the router's 3 nodes such as `0,0.0`"
+        );
+        let plain = "mesh:8x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert!(parse_node(&plain, "1,2.0").unwrap_err().to_string().contains("2 coordinates such as `0,0`"));
     }
 
     #[test]

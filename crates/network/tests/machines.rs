@@ -102,10 +102,15 @@ fn hyperx_is_as_far_across_as_it_has_dimensions() {
 
 #[test]
 fn slim_flies_have_diameter_2() {
-    for q in [3, 5, 7, 11, 13, 17] {
+    for q in [3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 25, 27] {
         let network = build(&format!("slimfly:q={q},nodes=2"));
         assert_eq!((network.routers(), network.nodes()), (2 * q * q, 4 * q * q));
-        let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q).div_ceil(2) };
+        // (3q - δ) / 2 for q = 4w + δ.
+        let degree = match q % 4 {
+            0 => 3 * q / 2,
+            1 => (3 * q - 1) / 2,
+            _ => (3 * q + 1) / 2,
+        };
         assert_eq!((network.degrees().min, network.degrees().max), (degree, degree), "q = {q}");
         assert!(is_simple(&network));
         assert_eq!((farthest(&network), network.distances().diameter), (2, Some(2)), "q = {q}");
@@ -148,7 +153,9 @@ fn errors_name_what_is_wrong() {
         ("hyperx:4x4,node=2", "did you mean `nodes`?"),
         ("hyperx:4x4,nodes=0", "`nodes=0` leaves nothing"),
         ("hyperx:100000", "links are too many"),
-        ("slimfly:q=9,nodes=2", "`q=9` is not an odd prime: the nearest is `q=7` or `q=11`"),
+        ("slimfly:q=10,nodes=2", "`q=10` is not a prime power from 3 on: the nearest is `q=9` or `q=11`"),
+        ("slimfly:q=12", "the nearest is `q=11` or `q=13`"),
+        ("slimfly:q=1,nodes=1", "the nearest is `q=3`"),
         ("slimfly:q=2", "the nearest is `q=3`"),
         ("slimfly:q=1000003", "routers; at most"),
         ("slimfly:nodes=2", "`q` is missing"),

@@ -9,6 +9,7 @@ fn building_takes_as_much_memory_as_is_said() {
         ("mesh:200x300", 1.1),
         ("mesh:30x1x40x20", 1.1),
         ("torus:150x150", 1.1),
+        ("mesh:60x60,nodes=4", 1.1),
         ("torus:2x2x2x2x2x2x2x2x2x2x2x2", 1.1),
         ("hypercube:14", 1.1),
         ("bmin:4x6", 2.0),

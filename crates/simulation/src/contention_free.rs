@@ -66,6 +66,70 @@ pub fn path_delivery(timing: WormTiming, strips: &[u32], routers: u32, stop: u32
     last as u64 + 1
 }
 
+/// As [`path_delivery`], where links take several cycles: `lags` are the cycles of each link beyond the first, those that the worm takes from the sender's router on.
+///
+/// A link with the lag l gets a flit to the next router l cycles later, and a free slot there is known before it l cycles later. So with buffers of fewer than 2l + 1 flits, a link
+/// carries them in bursts, and what the last flit takes depends on all of them: the recurrence is followed flit by flit, O(flits x links).
+///
+/// ```
+/// use wormcast_simulation::{WormTiming, delayed_path_delivery};
+///
+/// let timing = |buffer| WormTiming { routing_delay: 4, strip_delay: 4, buffer, flits: 20 };
+/// // (D + 1)(r + 1) + L and two cycles more for each of D = 3 links, if buffers have 2 x 3 - 1 flits.
+/// assert_eq!(delayed_path_delivery(timing(5), &[2, 2, 2], &[], 3), 4 * 5 + 20 + 3 * 2);
+/// // With buffers of one flit, one crosses every 5 cycles.
+/// assert_eq!(delayed_path_delivery(timing(1), &[2, 2, 2], &[], 3), 4 * 5 + 20 + 3 * 2 + 19 * 4);
+/// ```
+pub fn delayed_path_delivery(timing: WormTiming, lags: &[u32], strips: &[u32], stop: u32) -> u64 {
+    let [routing, stripping] = [timing.routing_delay, timing.strip_delay].map(|delay| u64::from(delay) + 1);
+    let room = timing.buffer.min(timing.flits) as usize;
+    let routers = lags.len() + 1;
+    // By router, when the last flits left it, as many as its buffer holds, and how many have; when the last one did.
+    let mut left = vec![0u64; routers * room];
+    let mut count = vec![0usize; routers];
+    let mut last = vec![0u64; routers];
+    let mut injected = 0;
+    // When the slot is free that the next flit takes in a router's buffer.
+    let slot = |left: &[u64], count: &[usize], entered: usize, router: usize| {
+        if entered < room {
+            return 0;
+        }
+        debug_assert!(entered - room < count[router], "flits leave in order");
+        left[router * room + (entered - room) % room]
+    };
+    let mut entered = vec![0usize; routers];
+    for flit in 1..=timing.flits as usize {
+        let after = if flit == 1 { 0 } else { injected + 1 };
+        injected = after.max(slot(&left, &count, entered[0], 0));
+        let mut enters = injected;
+        for router in 0..routers {
+            entered[router] += 1;
+            let before = strips.partition_point(|&at| (at as usize) < router);
+            let named = strips.get(before).is_some_and(|&at| at as usize == router);
+            let header = before + 1 + usize::from(named);
+            let strips_it = named && flit == before + 1;
+            let mut leaves = match flit {
+                _ if strips_it => enters + stripping,
+                _ if flit == header => enters.max(last[router]) + routing,
+                _ => enters.max(last[router]) + 1,
+            };
+            let lag = lags.get(router).map(|&lag| u64::from(lag));
+            if let (Some(lag), false) = (lag, strips_it) {
+                let free = slot(&left, &count, entered[router + 1], router + 1);
+                leaves = leaves.max(if free == 0 { 0 } else { free + lag });
+            }
+            left[router * room + count[router] % room] = leaves;
+            count[router] += 1;
+            last[router] = leaves;
+            if strips_it {
+                break;
+            }
+            enters = leaves + lag.unwrap_or(0);
+        }
+    }
+    last[stop as usize] + 1
+}
+
 /// Cycles from the end of the startup until a lockstep tree worm, whose branches all carry the same flits, has delivered at a
 /// router.
 ///

@@ -5,6 +5,7 @@ use wormcast_network::{Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
 use crate::config::buffer::Buffer;
+use crate::config::delay::LinkDelay;
 use crate::config::switching::{BranchReplication, Header, Reservation, SelectionPolicy, Wormhole};
 use crate::config::{StartupMode, Timing};
 use crate::observers::observer::{Cycle, Observer};
@@ -18,7 +19,7 @@ pub struct EngineConfig {
     pub ports: Ports,
     /// Flits a buffer, at least 1.
     pub buffer: u32,
-    /// Virtual channels a link, at least 1; more than one for paths only.
+    /// Virtual channels a link, at least 1; more than one for paths and for trees with independent branches only.
     pub virtual_channels: u32,
     /// Startup cycles a worm.
     pub startup: u32,
@@ -30,6 +31,8 @@ pub struct EngineConfig {
     pub strip_delay: u32,
     /// Cycles between a delivery and the readiness of what it triggers.
     pub receive_overhead: u32,
+    /// Cycles that a flit takes over a link.
+    pub delay: LinkDelay,
     /// What travels in front of the data.
     pub header: Header,
     /// Flits of a fixed header.
@@ -131,6 +134,7 @@ impl EngineConfig {
             routing_delay: timing.routing_delay,
             strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
             receive_overhead: timing.receive_overhead,
+            delay: timing.delay.unwrap_or_default().on(network),
             header: switching.header,
             header_flits: switching.header_flits.unwrap_or_else(|| Header::default_flits(network)),
             replication: switching.replication.unwrap_or(BranchReplication::Lockstep),
@@ -138,6 +142,11 @@ impl EngineConfig {
             selection: switching.selection,
             seed: 0,
         }
+    }
+
+    /// Whether what one worm does may matter to another in the same cycle, or to itself only later: virtual channels share links, or links take more than one cycle.
+    pub(crate) fn has_streams(&self) -> bool {
+        self.virtual_channels > 1 || !self.delay.is_one()
     }
 
     /// What decides whether branches of trees hold each other up. Buffers take whole worms if they are

@@ -87,6 +87,7 @@ mod traffic;
 mod wormhole;
 
 pub use config::buffer::Buffer;
+pub use config::delay::LinkDelay;
 pub use config::switching::{
     BranchReplication, BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Reservation,
     SelectionPolicy, Switching, Wormhole,
@@ -95,7 +96,7 @@ pub use config::{
     Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, Timing,
     TimingPreset, Traffic, UnicastTraffic, Warmup,
 };
-pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
+pub use contention_free::{WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery};
 pub use deadlock_search::{
     DeadlockSchedule, NotCovered, Reachability, ReachabilityVerdict, ScheduledMessage, Sendable, Undecided,
     search_deadlock,

@@ -5,8 +5,8 @@ use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_na
 use wormcast_network::{ChannelSpace, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_simulation::{
     BranchReplication, BufferLog, Cycle, DeliveryLog, Engine, EngineChoice, EngineConfig, FlitEngine, Generated,
-    Header, Observer, Reservation, Scenario, SelectionPolicy, StartupMode, StopReason, Switching, Timeline, Timing,
-    WormEngine, simulate,
+    Header, LinkDelay, Observer, Reservation, Scenario, SelectionPolicy, StartupMode, StopReason, Switching, Timeline,
+    Timing, WormEngine, simulate,
 };
 
 fn config(header: Header) -> EngineConfig {
@@ -19,6 +19,7 @@ fn config(header: Header) -> EngineConfig {
         routing_delay: 2,
         strip_delay: 2,
         receive_overhead: 0,
+        delay: LinkDelay::default(),
         header,
         header_flits: 2,
         replication: BranchReplication::Lockstep,

@@ -176,7 +176,15 @@ mod tests {
 
     #[test]
     fn built_in_algorithms_keep_the_contract() {
-        for (topology, nodes) in [("mesh:5x4", 20), ("hypercube:4", 16), ("torus:4x4", 16), ("bmin:4x2", 16)] {
+        for (topology, nodes) in [
+            ("mesh:5x4", 20),
+            ("hypercube:4", 16),
+            ("torus:4x4", 16),
+            ("bmin:4x2", 16),
+            ("mesh:3x3,nodes=2", 18),
+            ("mesh:2x3x2,nodes=2", 24),
+            ("torus:3x3,nodes=3", 27),
+        ] {
             let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
             for name in crate::registry::ALGORITHMS.iter().map(|algorithm| algorithm.name) {
                 let Ok(algorithm) = algorithm_by_name(name, &network, &Options::default()) else { continue };

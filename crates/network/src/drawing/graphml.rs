@@ -1,15 +1,15 @@
 //! A network as GraphML, which can be read back: links, nodes, names, and where routers lie.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::layout::Layout;
-use crate::files::{NODE, ROUTER, links};
+use crate::files::{DELAY, NODE, ROUTER, links};
 use crate::network::Network;
 use crate::text::escape_xml;
 
 /// A network as GraphML: a vertex a router, an undirected edge a link, and each router's place in a drawing as `x` and `y`.
 ///
-/// Names are the vertices' `label`, port numbers the edges' `source_port` and `target_port`. Where not every router has one
+/// Names are the vertices' `label`, port numbers the edges' `source_port` and `target_port`, the delays of links their `delay_cycles`. Where not every router has one
 /// node, or nodes have names or ports of their own, vertices have a `kind`, and each node is a vertex too.
 ///
 /// ```
@@ -37,6 +37,9 @@ impl fmt::Display for NetworkGraphml<'_> {
             ("name", "graph", "string"),
         ] {
             writeln!(f, r#"  <key id="{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>"#)?;
+        }
+        if network.has_link_delays() {
+            writeln!(f, r#"  <key id="{DELAY}" for="edge" attr.name="{DELAY}" attr.type="int"/>"#)?;
         }
         writeln!(f, r#"  <graph edgedefault="undirected">"#)?;
         writeln!(f, r#"    <data key="name">{}</data>"#, escape_xml(network.name()))?;
@@ -66,12 +69,17 @@ impl fmt::Display for NetworkGraphml<'_> {
         }
         for link in links(network) {
             let (from, to) = (network.from(link), network.to(link));
-            match (network.port_of(link), network.port_of(network.reverse(link))) {
-                (Some(p), Some(q)) => writeln!(
-                    f,
-                    r#"    <edge source="n{from}" target="n{to}"><data key="source_port">{p}</data><data key="target_port">{q}</data></edge>"#
-                )?,
-                _ => writeln!(f, r#"    <edge source="n{from}" target="n{to}"/>"#)?,
+            let mut data = String::new();
+            if let (Some(p), Some(q)) = (network.port_of(link), network.port_of(network.reverse(link))) {
+                write!(data, r#"<data key="source_port">{p}</data><data key="target_port">{q}</data>"#)?;
+            }
+            if let Some(cycles) = network.link_delay(link) {
+                write!(data, r#"<data key="{DELAY}">{cycles}</data>"#)?;
+            }
+            if data.is_empty() {
+                writeln!(f, r#"    <edge source="n{from}" target="n{to}"/>"#)?;
+            } else {
+                writeln!(f, r#"    <edge source="n{from}" target="n{to}">{data}</edge>"#)?;
             }
         }
         for node in nodes() {

@@ -9,7 +9,7 @@ use crate::topologies::shape::Shape;
 
 /// A network with the positions of its routers, as columns: by router, by node and by channel, in the order of ids.
 ///
-/// What has no names is written as everywhere else: by its coordinates in meshes and tori, and elsewhere by its number.
+/// What has no names here is written as everywhere else: by its coordinates in meshes and tori, and elsewhere by its number.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NetworkOutline {
     /// Its name.
@@ -46,7 +46,7 @@ pub struct NetworkOutline {
     pub node_x: Option<Vec<f64>>,
     /// Of each node, the pixels from the top.
     pub node_y: Option<Vec<f64>>,
-    /// The name of each node, where they have names.
+    /// The name of each node, where they have names, and in meshes and tori whose routers have several.
     pub node_labels: Option<Vec<String>>,
     /// The router from which each channel leads.
     pub from: Vec<u32>,
@@ -109,7 +109,8 @@ impl NetworkOutline {
                 .then(|| network.node_ids().map(|node| network.entry_of(node).raw()).collect()),
             node_x,
             node_y,
-            node_labels: named.then(|| network.node_ids().map(|node| network.node_label(node)).collect()),
+            node_labels: (named || grid && !network.has_one_node_each())
+                .then(|| network.node_ids().map(|node| network.node_label(node)).collect()),
             from: network.channel_ids().map(|channel| network.from(channel).raw()).collect(),
             to: network.channel_ids().map(|channel| network.to(channel).raw()).collect(),
             reverse: network.channel_ids().map(|channel| network.reverse(channel).raw()).collect(),

@@ -14,7 +14,7 @@ use crate::network::Network;
 const EXPECTED: &str = "lines such as `router 0 node 0 node 1 router 1`";
 
 /// Reads an `anynet` file. A line starts with a router, or a node, and lists what it is joined to; a number behind that is a
-/// latency, which is skipped, as every channel takes one cycle. A pair of routers is joined by one link whichever of them
+/// latency, which is skipped. A pair of routers is joined by one link whichever of them
 /// lists the other; where one lists the other more than once, by so many parallel links.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let file = FileContext { path, expected: EXPECTED };

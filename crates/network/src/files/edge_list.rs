@@ -11,10 +11,10 @@ use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
 use crate::topologies::spec::MAX_ROUTERS;
 
-const EXPECTED: &str = "two router numbers, as in `0 1`, or a comment after `#`";
+const EXPECTED: &str = "two router numbers, as in `0 1`, with the link's cycles behind them if it takes more than one, as in `0 1 3`, or a comment after `#`";
 
 /// Reads an edge list: a line `u v` is a link between routers `u` and `v`, `#` starts a comment, blank lines are
-/// skipped. There are as many routers as the largest number asks for, each with one node; a line that is repeated is a
+/// skipped. A third number is the cycles that flits take over the link, 1 without it. There are as many routers as the largest number asks for, each with one node; a line that is repeated is a
 /// parallel link. `path` is used in messages and as the network's name.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyE
             continue;
         }
         let mut words = content.split_whitespace();
-        let (Some(u), Some(v), None) = (words.next(), words.next(), words.next()) else {
+        let (Some(u), Some(v), delay, None) = (words.next(), words.next(), words.next(), words.next()) else {
             let count = content.split_whitespace().count();
             return Err(file.error(line, format!("found {count} word{}", if count == 1 { "" } else { "s" })));
         };
@@ -41,6 +41,13 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyE
         };
         let (u, v) = (router(u)?, router(v)?);
         builder.link(u, v).map_err(|error| file.error(line, error))?;
+        if let Some(word) = delay {
+            let cycles = word.parse().map_err(|_| {
+                let shown = word.replace(char::is_control, "\u{fffd}");
+                file.error(line, format!("`{shown}` is not a number of cycles"))
+            })?;
+            builder.delay(cycles).map_err(|error| file.error(line, error))?;
+        }
     }
     if builder.links() == 0 {
         return Err(file.error(last, "the file has no links"));
@@ -91,7 +98,10 @@ pub struct NetworkEdgeList<'n>(pub &'n Network);
 impl fmt::Display for NetworkEdgeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(network) = self;
-        links(network).try_for_each(|link| writeln!(f, "{} {}", network.from(link), network.to(link)))
+        links(network).try_for_each(|link| match network.link_delay(link) {
+            Some(cycles) if cycles > 1 => writeln!(f, "{} {} {cycles}", network.from(link), network.to(link)),
+            _ => writeln!(f, "{} {}", network.from(link), network.to(link)),
+        })
     }
 }
 
@@ -112,11 +122,25 @@ mod tests {
     }
 
     #[test]
+    fn delays_are_read_and_written() {
+        let network = parse_edge_list("line", "0 1\n1 2 3\n1 2\n").unwrap();
+        let delays = |network: &Network| links(network).map(|link| network.link_delay(link)).collect::<Vec<_>>();
+        assert_eq!(delays(&network), [Some(1), Some(3), Some(1)]);
+        assert!(network.channel_ids().all(|c| network.link_delay(c) == network.link_delay(network.reverse(c))));
+        assert_eq!(NetworkEdgeList(&network).to_string(), "0 1\n1 2 3\n1 2\n");
+        let plain = parse_edge_list("line", "0 1\n").unwrap();
+        assert!(!plain.has_link_delays() && plain.link_delay(ChannelId::new(0)).is_none());
+    }
+
+    #[test]
     fn names_the_line_that_is_wrong() {
         let message = |text: &str| parse_edge_list("bad", text).unwrap_err().to_string();
         assert!(message("0 1\n1 \u{1b}x\n").starts_with("bad:2: `\u{fffd}x` is not a router number"));
         assert!(message("0 1\n1 x\n").starts_with("bad:2: `x` is not a router number; expected two router numbers"));
-        assert!(message("0 1 2").starts_with("bad:1: found 3 words"));
+        assert!(message("0 1 2 3").starts_with("bad:1: found 4 words"));
+        assert!(message("0 1\n1 2 x").starts_with("bad:2: `x` is not a number of cycles; expected two router numbers"));
+        assert!(message("0 1 0").starts_with("bad:1: a link's delay of 0 cycles is out of range: expected 1 to 4096"));
+        assert!(message("0 1 -3").starts_with("bad:1: `-3` is not a number of cycles"));
         assert!(message("0 1\n3 3").starts_with("bad:2: router 3 is joined to itself"));
         assert!(message("# nothing\n").starts_with("bad:1: the file has no links"));
         assert!(message(&"x".repeat(1 << 20)).len() < 1000);

@@ -181,7 +181,7 @@ impl Document {
                         return Err(format!("`directed` is `{other}`: expected `true` or `false`"));
                     }
                 };
-                self.open = Some(Open::Edge(Edge { ends, ports: [None; 2], directed, line }));
+                self.open = Some(Open::Edge(Edge { ends, ports: [None; 2], delay: None, directed, line }));
             }
             b"hyperedge" => return Err("hyperedges join more than two vertices, which links cannot".to_owned()),
             b"data" if self.open.is_some() => {
@@ -221,6 +221,16 @@ impl Document {
                         let port = match about.as_str() {
                             "source_port" => &mut edge.ports[0],
                             "target_port" => &mut edge.ports[1],
+                            vertices::DELAY => {
+                                let wrong = |_| {
+                                    format!(
+                                        "`{DELAY}` is `{text}`: expected a whole number of cycles, at least 1",
+                                        DELAY = vertices::DELAY
+                                    )
+                                };
+                                edge.delay = Some(text.parse().map_err(wrong)?);
+                                return Ok(());
+                            }
                             _ => return Ok(()),
                         };
                         *port = Some(text.parse().map_err(|_| format!("`{text}` is not a port number"))?);

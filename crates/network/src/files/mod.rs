@@ -25,7 +25,7 @@ pub(crate) use edge_list::links;
 pub use edge_list::{NetworkEdgeList, parse_edge_list};
 pub use ibsim::{NetworkIbsim, as_fabric};
 pub use node_link::NetworkNodeLink;
-pub(crate) use vertices::{NODE, ROUTER};
+pub(crate) use vertices::{DELAY, NODE, ROUTER};
 
 /// The largest network file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -111,6 +111,9 @@ impl FileFormat {
     pub fn check_expresses(self, network: &Network) -> Result<(), TopologyError> {
         let problem = match self {
             _ if network.is_unidirectional() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
+            Self::Fabric | Self::Anynet if network.has_link_delays() => {
+                Some(("links of more than one cycle".to_owned(), "`graphml`, `node-link` or `edge-list`"))
+            }
             Self::EdgeList => edge_list::inexpressible(network),
             Self::Fabric => ibsim::inexpressible(network),
             Self::Graphml | Self::NodeLink | Self::Anynet => None,

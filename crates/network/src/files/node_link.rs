@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::edge_list::links;
-use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices, is_node};
+use super::vertices::{Attributes, DELAY, Edge, NODE, ROUTER, Vertices, is_node};
 use super::{FileContext, line_ends};
 use crate::error::TopologyError;
 use crate::network::Network;
@@ -44,6 +44,7 @@ struct Joined {
     target: Value,
     source_port: Option<u32>,
     target_port: Option<u32>,
+    delay_cycles: Option<u32>,
 }
 
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
@@ -89,7 +90,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
         let ends = [end(&edge.source)?, end(&edge.target)?];
         let ports = [edge.source_port, edge.target_port];
-        vertices.join(Edge { ends, ports, directed: document.directed, line }).map_err(error)?;
+        vertices
+            .join(Edge { ends, ports, delay: edge.delay_cycles, directed: document.directed, line })
+            .map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
 }
@@ -196,6 +199,9 @@ impl fmt::Display for NetworkNodeLink<'_> {
             write!(f, "{comma}\n  {{\"source\": {}, \"target\": {}", network.from(link), network.to(link))?;
             if let (Some(p), Some(q)) = (network.port_of(link), network.port_of(network.reverse(link))) {
                 write!(f, r#", "source_port": {p}, "target_port": {q}"#)?;
+            }
+            if let Some(cycles) = network.link_delay(link) {
+                write!(f, r#", "{DELAY}": {cycles}"#)?;
             }
             write!(f, "}}")?;
             comma = ",";

@@ -16,6 +16,9 @@ pub(crate) const NODE: &str = "node";
 /// The value that makes it a router, as no value does.
 pub(crate) const ROUTER: &str = "router";
 
+/// The attribute of an edge that says how many cycles flits take over the link.
+pub(crate) const DELAY: &str = "delay_cycles";
+
 /// Whether a vertex of this kind is a node, and not a router, as vertices without a kind are.
 pub(super) fn is_node(kind: &str) -> Result<bool, String> {
     match kind {
@@ -45,6 +48,8 @@ struct Vertex {
 pub(super) struct Edge {
     pub(super) ends: [u32; 2],
     pub(super) ports: [Option<u32>; 2],
+    /// The cycles that flits take, if the file says so.
+    pub(super) delay: Option<u32>,
     pub(super) directed: bool,
     pub(super) line: usize,
 }
@@ -128,6 +133,9 @@ impl Vertices {
                         _ => return Err(error("an edge has a port at one end only".to_owned())),
                     }
                     .map_err(|problem| error(self.explained(&problem, &routers, position)))?;
+                    edge.delay
+                        .map_or(Ok(()), |cycles| builder.delay(cycles))
+                        .map_err(|problem| error(problem.to_string()))?;
                     continue;
                 }
                 (Some(_), None) => b,
@@ -137,6 +145,9 @@ impl Vertices {
                     return Err(error(format!("nodes `{a}` and `{b}` are joined without a router")));
                 }
             };
+            if edge.delay.is_some() {
+                return Err(error(format!("`{DELAY}` is of links between routers: nodes take every flit at once")));
+            }
             if attached[node as usize].replace(position).is_some() {
                 return Err(error(format!("node `{}` is joined to two routers", self.ids[node as usize])));
             }
@@ -193,7 +204,17 @@ impl Vertices {
         for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| edge.directed) {
             let [a, b] = edge.ends;
             match waiting.get_mut(&[b, a]).and_then(Vec::pop) {
-                Some(forth) => (paired[forth], paired[index]) = (true, true),
+                Some(forth) => {
+                    if self.edges[forth].delay != edge.delay {
+                        let [a, b] = edge.ends.map(|vertex| &self.ids[vertex as usize]);
+                        let problem = format!(
+                            "`{DELAY}` from `{a}` to `{b}` is another than on the way back, in line {}",
+                            self.edges[forth].line
+                        );
+                        return Err((edge.line, problem));
+                    }
+                    (paired[forth], paired[index]) = (true, true);
+                }
                 None => waiting.entry([a, b]).or_default().push(index),
             }
         }

@@ -62,6 +62,8 @@ pub(crate) struct Details {
     pub(crate) node_ports: Vec<u32>,
     pub(crate) adapter_ports: Vec<AdapterPort>,
     pub(crate) coordinates: Vec<Option<Coordinates>>,
+    /// The cycles that a flit takes over each channel.
+    pub(crate) link_delays: Vec<u32>,
 }
 
 impl Network {
@@ -114,10 +116,18 @@ impl Network {
         }
     }
 
-    /// A node as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
+    /// A node as users write it: coordinates in meshes and tori, and behind them which of the router's nodes it is if it has several, as in `4,3.1`; elsewhere its
+    /// name if it has one, or its number.
     pub fn node_label(&self, node: NodeId) -> String {
         match self.shape() {
-            Shape::Mesh(_) | Shape::Torus(_) => self.router_label(self.router_of(node)),
+            Shape::Mesh(_) | Shape::Torus(_) => {
+                let router = self.router_of(node);
+                let label = self.router_label(router);
+                match self.nodes_of(router).next() {
+                    Some(first) if !self.has_one_node_each() => format!("{label}.{}", node.raw() - first.raw()),
+                    _ => label,
+                }
+            }
             _ => self.node_name(node).map_or_else(|| node.to_string(), str::to_owned),
         }
     }
@@ -180,6 +190,16 @@ impl Network {
     pub(crate) fn own_node_name(&self, node: NodeId) -> Option<&str> {
         let name: &str = self.details.as_ref()?.node_names.get(node.index())?;
         (!name.is_empty()).then_some(name)
+    }
+
+    /// The cycles that a flit takes over a channel between routers, if the network's file says so; they are the same both ways.
+    pub fn link_delay(&self, channel: ChannelId) -> Option<u32> {
+        self.details.as_ref()?.link_delays.get(channel.index()).copied()
+    }
+
+    /// Whether the network's file says how long flits take over links.
+    pub fn has_link_delays(&self) -> bool {
+        self.details.as_deref().is_some_and(|details| !details.link_delays.is_empty())
     }
 
     /// The position of a router, if its file has one.

@@ -15,14 +15,7 @@ impl Network {
     }
 
     fn linked(name: String, routers: usize, links: &[(u32, u32)]) -> Self {
-        let mut next = starts(routers, links);
-        let mut place = |router: u32| {
-            let place = next[router as usize];
-            next[router as usize] += 1;
-            place
-        };
-        let places = links.iter().map(|&(u, v)| (place(u), place(v))).collect();
-        Self::from_places(name, routers, links, places)
+        Self::from_places(name, routers, links, &places(routers, links))
     }
 
     /// As [`from_links`](Self::from_links), where each end of a link has a port of its own, by which a router's channels are numbered:
@@ -31,28 +24,28 @@ impl Network {
         if ports.is_empty() {
             return Self::linked(name, routers, links);
         }
-        let mut ends: Vec<(u32, u32, u32)> = Vec::with_capacity(links.len() * 2);
-        for (link, (&(u, v), &(p, q))) in (0u32..).zip(links.iter().zip(ports)) {
-            ends.extend([(u, p, link * 2), (v, q, link * 2 + 1)]);
-        }
-        ends.sort_unstable();
-        let mut places = vec![(0, 0); links.len()];
-        let mut channel_ports = Vec::with_capacity(ends.len());
-        for (channel, &(_, port, end)) in (0u32..).zip(&ends) {
-            let (forth, back) = &mut places[end as usize / 2];
-            *(if end % 2 == 0 { forth } else { back }) = channel;
-            channel_ports.push(port);
-        }
-        let mut network = Self::from_places(name, routers, links, places);
+        let (places, channel_ports) = places_by_port(links, ports);
+        let mut network = Self::from_places(name, routers, links, &places);
         network.details = Some(Box::new(Details { channel_ports, ..Details::default() }));
         network
     }
 
+    /// The delay of each channel of a network [from ports](Self::from_ports), from those of its links.
+    pub(crate) fn delays_of(routers: usize, links: &[(u32, u32)], ports: &[(u32, u32)], delays: &[u32]) -> Vec<u32> {
+        let places = if ports.is_empty() { places(routers, links) } else { places_by_port(links, ports).0 };
+        let mut of_channels = vec![1; 2 * links.len()];
+        for ((forth, back), &delay) in places.into_iter().zip(delays) {
+            of_channels[forth as usize] = delay;
+            of_channels[back as usize] = delay;
+        }
+        of_channels
+    }
+
     /// A network from its links and the ids of their two channels.
-    fn from_places(name: String, routers: usize, links: &[(u32, u32)], places: Vec<(u32, u32)>) -> Self {
+    fn from_places(name: String, routers: usize, links: &[(u32, u32)], places: &[(u32, u32)]) -> Self {
         let channels = links.len() * 2;
         let (mut from, mut to, mut reverse) = (vec![0; channels], vec![0; channels], vec![0; channels]);
-        for (&(u, v), (forth, back)) in links.iter().zip(places) {
+        for (&(u, v), &(forth, back)) in links.iter().zip(places) {
             for (channel, a, b, other) in [(forth, u, v, back), (back, v, u, forth)] {
                 from[channel as usize] = a;
                 to[channel as usize] = b;
@@ -147,6 +140,15 @@ impl Network {
         self
     }
 
+    /// Attaches this many nodes to each router.
+    pub(crate) fn with_nodes_each(self, each: u32) -> Self {
+        if each == 1 {
+            return self;
+        }
+        let nodes = self.routers() as u32 * each;
+        self.with_nodes((0..nodes).map(|node| node / each).collect())
+    }
+
     /// Sets the shape of the wiring.
     pub(crate) fn with_shape(self, shape: Shape) -> Self {
         Self { shape, ..self }
@@ -235,6 +237,34 @@ impl Network {
             details: None,
         }
     }
+}
+
+/// The ids of the two channels of each link, where channels are in the order of links.
+fn places(routers: usize, links: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut next = starts(routers, links);
+    let mut place = |router: u32| {
+        let place = next[router as usize];
+        next[router as usize] += 1;
+        place
+    };
+    links.iter().map(|&(u, v)| (place(u), place(v))).collect()
+}
+
+/// The ids of the two channels of each link, where channels are in the order of ports, and the port of each channel.
+fn places_by_port(links: &[(u32, u32)], ports: &[(u32, u32)]) -> (Vec<(u32, u32)>, Vec<u32>) {
+    let mut ends: Vec<(u32, u32, u32)> = Vec::with_capacity(links.len() * 2);
+    for (link, (&(u, v), &(p, q))) in (0u32..).zip(links.iter().zip(ports)) {
+        ends.extend([(u, p, link * 2), (v, q, link * 2 + 1)]);
+    }
+    ends.sort_unstable();
+    let mut places = vec![(0, 0); links.len()];
+    let mut channel_ports = Vec::with_capacity(ends.len());
+    for (channel, &(_, port, end)) in (0u32..).zip(&ends) {
+        let (forth, back) = &mut places[end as usize / 2];
+        *(if end % 2 == 0 { forth } else { back }) = channel;
+        channel_ports.push(port);
+    }
+    (places, channel_ports)
 }
 
 /// Where each router's channels start, and where the last one's end.

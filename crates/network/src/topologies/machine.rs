@@ -11,7 +11,7 @@ use crate::topologies::graph_spec::Given;
 use crate::topologies::grid::Grid;
 use crate::topologies::hyperx::HyperX;
 use crate::topologies::shape::Shape;
-use crate::topologies::slimfly::{SlimFly, is_odd_prime};
+use crate::topologies::slimfly::{SlimFly, has_slim_fly};
 use crate::topologies::spec::{MAX_ROUTERS, extents};
 
 /// A network of routers with several nodes each.
@@ -35,18 +35,10 @@ impl MachineSpec {
     pub(crate) fn parse(spec: &str, family: &str, rest: &str) -> Result<Option<Self>, TopologyError> {
         let Some(&(family, example)) = MACHINES.iter().find(|&&(name, _)| name == family) else { return Ok(None) };
         let read = |text, keys: &[&'static str]| Given::read(spec, example, text, keys);
-        let number = |given: &Given<'_>, key: &'static str, default: Option<u32>| {
-            let number = match (given.parsed::<u32>(key, "a whole number")?, default) {
-                (None, Some(default)) => default,
-                (None, None) => return Err(given.error(format!("`{key}` is missing"))),
-                (Some(number), _) => number,
-            };
-            if number == 0 { Err(given.error(format!("`{key}=0` leaves nothing: at least 1"))) } else { Ok(number) }
-        };
         let (machine, given) = match family {
             "dragonfly" => {
                 let given = read(rest, &["p", "a", "h"])?;
-                let [p, a, h] = ["p", "a", "h"].map(|key| number(&given, key, None));
+                let [p, a, h] = ["p", "a", "h"].map(|key| given.at_least_one(key, None));
                 (Self::Dragonfly(Dragonfly { p: p?, a: a?, h: h? }), given)
             }
             "hyperx" => {
@@ -54,24 +46,25 @@ impl MachineSpec {
                 let grid = extents(spec, sizes, "a form such as `hyperx:4x4,nodes=4`")?;
                 let given = if further.is_empty() { Given::nothing(spec, example) } else { read(further, &["nodes"])? };
                 let links = HyperX::link_count(&grid);
-                let nodes = number(&given, "nodes", Some(1))?;
+                let nodes = given.at_least_one("nodes", Some(1))?;
                 given.check_links(links)?;
                 (Self::HyperX(HyperX { grid: Grid::new(&grid), nodes }), given)
             }
             _ => {
                 let given = read(rest, &["q", "nodes"])?;
-                let (q, nodes) = (number(&given, "q", None)?, number(&given, "nodes", Some(1))?);
+                let (q, nodes) = (given.at_least_one("q", None)?, given.at_least_one("nodes", Some(1))?);
                 let routers = 2 * u128::from(q) * u128::from(q);
                 if routers > MAX_ROUTERS as u128 {
                     return Err(TopologyError::TooLarge { given: spec.to_owned(), routers, limit: MAX_ROUTERS });
                 }
-                if !is_odd_prime(q) {
-                    let below = (3..q).rev().find(|&q| is_odd_prime(q));
-                    let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| is_odd_prime(q));
+                if !has_slim_fly(q) {
+                    let below = (3..q).rev().find(|&q| has_slim_fly(q));
+                    let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| has_slim_fly(q));
                     let nearest: Vec<String> = below.into_iter().chain(above).map(|q| format!("`q={q}`")).collect();
-                    return Err(
-                        given.error(format!("`q={q}` is not an odd prime: the nearest is {}", nearest.join(" or ")))
-                    );
+                    return Err(given.error(format!(
+                        "`q={q}` is not a prime power from 3 on: the nearest is {}",
+                        nearest.join(" or ")
+                    )));
                 }
                 given.check_links(SlimFly::link_count(q))?;
                 (Self::SlimFly(SlimFly::new(q, nodes)), given)
@@ -109,9 +102,8 @@ impl MachineSpec {
             Self::SlimFly(fly) => (fly.links(), Shape::SlimFly(fly.clone())),
         };
         let each = (nodes / routers) as u32;
-        let router_of = (0..nodes as u32).map(|node| node / each).collect();
         let network = Network::from_ports(self.to_string(), routers as usize, &links, &[]);
-        Arc::new(network.with_nodes(router_of).with_shape(shape))
+        Arc::new(network.with_nodes_each(each).with_shape(shape))
     }
 
     /// The next smaller network of the family.
@@ -126,7 +118,7 @@ impl MachineSpec {
                 Self::HyperX(HyperX { grid: Grid::new(&extents), nodes: *nodes })
             }
             Self::SlimFly(fly) => {
-                let q = (3..fly.q()).rev().find(|&q| is_odd_prime(q))?;
+                let q = (3..fly.q()).rev().find(|&q| has_slim_fly(q))?;
                 Self::SlimFly(SlimFly::new(q, fly.nodes_each()))
             }
         })

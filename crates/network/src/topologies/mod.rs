@@ -2,10 +2,12 @@
 
 pub(crate) mod bmin;
 pub(crate) mod dragonfly;
+pub(crate) mod field;
 pub(crate) mod generate;
 pub(crate) mod graph_spec;
 pub(crate) mod grid;
 pub(crate) mod hyperx;
+pub(crate) mod link_classes;
 pub(crate) mod machine;
 pub(crate) mod shape;
 pub(crate) mod slimfly;

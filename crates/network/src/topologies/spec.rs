@@ -25,7 +25,7 @@ use crate::watch::step;
 pub const MAX_ROUTERS: usize = 1 << 24;
 
 /// The forms of a topology specification, for help.
-pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, \
+pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…[,nodes=T]`, `torus:AxBx…[,nodes=T]`, `hypercube:N`, `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, \
     `dragonfly:p=P,a=A,h=H`, `hyperx:AxB…,nodes=T`, `fattree:k=K,levels=L`, `slimfly:q=Q,nodes=P`, `random:nodes=N,degree=D,seed=S`, \
     `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
     `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
@@ -61,10 +61,10 @@ fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TopologySpec {
-    /// `mesh:AxBx…`.
-    Mesh(Vec<u32>),
-    /// `torus:AxBx…`.
-    Torus(Vec<u32>),
+    /// `mesh:AxBx…,nodes=T`: the extents, and the nodes of each router.
+    Mesh(Vec<u32>, u32),
+    /// `torus:AxBx…,nodes=T`.
+    Torus(Vec<u32>, u32),
     /// `hypercube:N`.
     Hypercube(u32),
     /// `bmin:KxL`: a bidirectional multistage network of switches with K ports on each side in L stages, for K^L nodes.
@@ -112,8 +112,10 @@ impl FromStr for TopologySpec {
             return Ok(Self::Machine(machine));
         }
         match family {
-            "mesh" => Ok(Self::Mesh(extents(given, rest, "a form such as `mesh:16x16`")?)),
-            "torus" => Ok(Self::Torus(extents(given, rest, "a form such as `torus:16x16`")?)),
+            "mesh" => grid(given, rest, ["a form such as `mesh:16x16`", "mesh:8x8,nodes=4"])
+                .map(|(extents, nodes)| Self::Mesh(extents, nodes)),
+            "torus" => grid(given, rest, ["a form such as `torus:16x16`", "torus:8x8,nodes=4"])
+                .map(|(extents, nodes)| Self::Torus(extents, nodes)),
             "hypercube" => {
                 let expected = "a number of dimensions, as in `hypercube:10`";
                 let malformed = |problem| TopologyError::Malformed {
@@ -121,7 +123,12 @@ impl FromStr for TopologySpec {
                     problem,
                     expected: expected.to_owned(),
                 };
-                let n = rest.parse::<u32>().map_err(|_| malformed(format!("`{rest}` is not a number")))?;
+                let n = rest.parse::<u32>().map_err(|_| {
+                    malformed(match rest.split_once(',') {
+                        Some(_) => "routers of a hypercube have one node; a mesh of extents 2 may have several, as in `mesh:2x2x2,nodes=4`".to_owned(),
+                        None => format!("`{rest}` is not a number"),
+                    })
+                })?;
                 match 1u128.checked_shl(n) {
                     _ if n == 0 => Err(malformed("a hypercube has at least one dimension".to_owned())),
                     Some(routers) if routers <= MAX_ROUTERS as u128 && n < 128 => Ok(Self::Hypercube(n)),
@@ -174,6 +181,20 @@ fn is_there(path: &str) -> Result<bool, TopologyError> {
         }
         Err(error) => Err(TopologyError::Unreadable { path: path.to_owned(), reason: error.to_string() }),
     }
+}
+
+/// The extents of a mesh or torus, and the nodes of each router.
+fn grid(given: &str, rest: &str, forms: [&'static str; 2]) -> Result<(Vec<u32>, u32), TopologyError> {
+    let (sizes, further) = rest.split_once(',').map_or((rest, None), |(sizes, further)| (sizes, Some(further)));
+    let sizes = extents(given, sizes, forms[0])?;
+    let Some(further) = further else { return Ok((sizes, 1)) };
+    let further = Given::read(given, forms[1], further, &["nodes"])?;
+    let each = further.at_least_one("nodes", None)?;
+    let nodes = sizes.iter().fold(u128::from(each), |nodes, &extent| nodes * u128::from(extent));
+    if nodes > MAX_NODES as u128 {
+        return Err(further.error(format!("it has {nodes} nodes, and at most {MAX_NODES} are supported")));
+    }
+    Ok((sizes, each))
 }
 
 pub(super) fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {
@@ -242,8 +263,10 @@ impl fmt::Display for TopologySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join = |extents: &[u32]| extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         match self {
-            Self::Mesh(extents) => write!(f, "mesh:{}", join(extents)),
-            Self::Torus(extents) => write!(f, "torus:{}", join(extents)),
+            Self::Mesh(extents, 1) => write!(f, "mesh:{}", join(extents)),
+            Self::Mesh(extents, nodes) => write!(f, "mesh:{},nodes={nodes}", join(extents)),
+            Self::Torus(extents, 1) => write!(f, "torus:{}", join(extents)),
+            Self::Torus(extents, nodes) => write!(f, "torus:{},nodes={nodes}", join(extents)),
             Self::Hypercube(n) => write!(f, "hypercube:{n}"),
             Self::Bmin(radix, stages) => write!(f, "bmin:{radix}x{stages}"),
             Self::Butterfly(radix, stages) => write!(f, "butterfly:{radix}x{stages}"),
@@ -266,10 +289,10 @@ impl TopologySpec {
         self.check_memory().map_err(TopologyError::Memory)?;
         step("building the network", "routers", 0, 0);
         let name = self.to_string();
-        let shape = match self {
-            Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
-            Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
-            Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
+        let (shape, each) = match self {
+            Self::Mesh(extents, nodes) => (Shape::Mesh(Grid::new(extents)), *nodes),
+            Self::Torus(extents, nodes) => (Shape::Torus(Grid::new(extents)), *nodes),
+            Self::Hypercube(n) => (Shape::Hypercube(Grid::new(&vec![2; *n as usize])), 1),
             Self::Bmin(radix, stages) | Self::FatTree(radix, stages) => {
                 return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages))));
             }
@@ -283,7 +306,7 @@ impl TopologySpec {
             Self::Graph(graph) => return graph.build(),
             Self::File(path) => return crate::files::read(path),
         };
-        Ok(Arc::new(Network::from_shape(name, shape)))
+        Ok(Arc::new(Network::from_shape(name, shape).with_nodes_each(each)))
     }
 }
 
@@ -293,6 +316,14 @@ mod tests {
 
     fn message(text: &str) -> String {
         text.parse::<TopologySpec>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn several_nodes_are_written_as_they_are_read() {
+        for text in ["mesh:4x4", "mesh:4x3,nodes=2", "torus:5,nodes=3"] {
+            assert_eq!(text.parse::<TopologySpec>().unwrap().to_string(), text);
+        }
+        assert_eq!("torus:4x4, nodes=1".parse::<TopologySpec>().unwrap().to_string(), "torus:4x4");
     }
 
     #[test]
@@ -322,6 +353,17 @@ mod tests {
         assert!(message("mesh:0x4").contains("an extent of 0 leaves no routers"));
         assert!(message("mesh:99999x99999").contains("has 9999800001 routers"));
         assert!(message("hypercube:500").contains("has more than 1000000000000 routers; at most"));
+        assert!(message("hypercube:3,nodes=4").contains("have one node; a mesh of extents 2 may have several"));
+        assert!(
+            message("mesh:4x4,nodes=0")
+                .contains("`nodes=0` leaves nothing: at least 1; expected a form such as `mesh:8x8,nodes=4`")
+        );
+        assert!(message("mesh:4x4,nodez=2").contains("no key `nodez`; did you mean `nodes`?"));
+        assert!(
+            message("torus:4x4,")
+                .contains("`` is not of the form `key=value`; expected a form such as `torus:8x8,nodes=4`")
+        );
+        assert!(message("torus:4096x4096,nodes=2").contains("it has 33554432 nodes, and at most 16777216"));
         assert!(message("hypercube:0").contains("at least one dimension"));
         assert!(message("bmin").contains("needs its size, as in `bmin:4x3`"));
         assert!(message("bmni:4x2").ends_with("did you mean `bmin`?"));

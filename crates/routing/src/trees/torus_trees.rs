@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, parse_node};
+use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, parse_router};
 
 use crate::relation::Unsupported;
 use crate::trees::edge_disjoint::EdgeDisjointTrees;
@@ -211,7 +211,7 @@ pub struct InvalidStart {
 /// # Errors
 /// If there is no such node.
 pub fn parse_start(network: &Network, text: &str) -> Result<RouterId, InvalidStart> {
-    parse_node(network, text.trim()).map(|node| network.router_of(node)).map_err(|_| invalid_start(network, text, ""))
+    parse_router(network, text).map_err(|_| invalid_start(network, text, ""))
 }
 
 fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStart {

@@ -2,6 +2,7 @@
 
 mod amounts;
 pub(crate) mod buffer;
+pub(crate) mod delay;
 mod run;
 pub(crate) mod switching;
 mod timing;

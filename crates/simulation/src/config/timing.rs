@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
+use crate::config::delay::LinkDelay;
 use crate::run::scenario::MAX_DELAY;
 
 /// How long things take. In a file, a preset may stand for all of it, and single settings beside it replace the preset's; what is
@@ -33,6 +34,9 @@ pub struct Timing {
     pub strip_delay: Option<u32>,
     /// Cycles between a delivery and the readiness of the worms that it triggers.
     pub receive_overhead: u32,
+    /// Cycles that a flit takes over a link between routers; by default what the network's file says, or 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<LinkDelay>,
 }
 
 impl Default for Timing {
@@ -69,6 +73,8 @@ struct TimingSettings {
     #[serde(default, deserialize_with = "delay")]
     #[schemars(with = "Option<u32>")]
     receive_overhead: Option<u32>,
+    /// Cycles that a flit takes over a link between routers: a number, or a list with one for each class of links. Default what the network's file says, or 1.
+    delay: Option<LinkDelay>,
 }
 
 /// Cycles. The range is checked with the other settings; what is beyond the type has to be told here.
@@ -88,6 +94,7 @@ impl From<TimingSettings> for Timing {
             routing_delay: given.routing_delay.unwrap_or(preset.routing_delay),
             strip_delay: given.strip_delay.or(preset.strip_delay),
             receive_overhead: given.receive_overhead.unwrap_or(preset.receive_overhead),
+            delay: given.delay.or(preset.delay),
         }
     }
 }
@@ -135,6 +142,7 @@ impl TimingPreset {
                 routing_delay: 4,
                 strip_delay: None,
                 receive_overhead: 0,
+                delay: None,
             },
             // 95 and 75 us in whole cycles of 0.45 us; a hop takes the routing delay and a cycle.
             Self::Ncube2 => Timing {
@@ -144,6 +152,7 @@ impl TimingPreset {
                 routing_delay: 3,
                 strip_delay: None,
                 receive_overhead: 167,
+                delay: None,
             },
             Self::Paper4 => Timing {
                 cycle_ns: 13.33,
@@ -152,6 +161,7 @@ impl TimingPreset {
                 routing_delay: 4,
                 strip_delay: None,
                 receive_overhead: 0,
+                delay: None,
             },
         }
     }

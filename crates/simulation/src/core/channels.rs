@@ -6,6 +6,7 @@ use super::arbiter::Arbiter;
 use super::event::Event;
 use super::headers::Headers;
 use crate::calendar::Calendar;
+use crate::config::delay::Lags;
 use crate::observers::observer::{Cycle, Observer};
 
 /// The arbiter, and the calendar of wake-ups.
@@ -21,14 +22,17 @@ pub(crate) struct Channels {
     pub(crate) asked: Vec<ChannelId>,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
-    /// Whether links have several virtual channels.
+    /// Whether flits are counted one by one as they cross links.
     pub(crate) shared_links: bool,
+    /// A release is known to the router before a link this much later (rule 23).
+    pub(crate) lags: Lags,
 }
 
 impl Channels {
     /// As [`free`](Self::free) for a link: the releases of every hop.
     #[inline]
     pub(crate) fn free_link(&mut self, slot: u32, link: ChannelId, virtual_channel: u32, at: Cycle) {
+        let at = at + Cycle::from(self.lags.of(link.raw()));
         if self.arbiter.free_link_from(link, virtual_channel, slot, at) {
             self.calendar.push(at, Event::wake(link.raw()));
         }
@@ -42,8 +46,9 @@ impl Channels {
         }
     }
 
-    /// A worm will have released a channel by cycle `at`: requests that wait for it are looked at then.
+    /// A worm will have released a channel by cycle `at` (behind a link that takes several, by when the router before it knows): requests that wait for it are looked at then.
     pub(crate) fn free(&mut self, slot: u32, channel: ChannelId, virtual_channel: u32, at: Cycle) {
+        let at = at + Cycle::from(self.lags.of(channel.raw()));
         if let Some(queue) = self.arbiter.free_from(channel, virtual_channel, slot, at) {
             self.calendar.push(at, Event::wake(queue));
         }

@@ -8,7 +8,7 @@ use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
 use super::worm::{Flits, PathRoute, Route, UNKNOWN};
 use crate::config::switching::BranchReplication;
-use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
+use crate::contention_free::{WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
@@ -145,7 +145,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// What the worm would have taken in an empty network, from the end of its startup, to deliver at a vertex.
     ///
     /// The closed forms of `contention_free` for paths, and for trees with one common header that are replicated in lockstep or
-    /// stored whole. For other trees: all the time but that which requests waited.
+    /// stored whole, over links of one cycle. For other trees: all the time but that which requests waited.
     fn network_time(&self, slot: u32, vertex: u32) -> u64 {
         let worm = &self.worms[slot as usize];
         let timing = WormTiming {
@@ -155,12 +155,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             flits: worm.flits,
         };
         match &worm.route {
+            Route::Path(route, flits) if !self.channels.lags.is_empty() => {
+                delayed_path_delivery(timing, F::lags(flits), &route.strips, vertex - 1)
+            }
             Route::Path(route, _) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
             Route::Tree(route, _) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
                     self.config.replication == BranchReplication::Lockstep || self.config.branching().packet_buffers;
-                if like_one && !self.config.header.strips_trees() {
+                if like_one && !self.config.header.strips_trees() && self.channels.lags.is_empty() {
                     lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
                 } else {
                     (self.now + 1 - worm.prepared).saturating_sub(worm.waited)

@@ -25,6 +25,7 @@ use wormcast_routing::{
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
+use crate::config::delay::Lags;
 use crate::config::switching::SelectionPolicy;
 use crate::engine::{EngineConfig, has_room};
 use crate::observers::observer::{Cycle, LatencyParts, Observer};
@@ -123,7 +124,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 asked: Vec::new(),
                 delivering: Vec::new(),
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
-                shared_links: config.virtual_channels > 1,
+                shared_links: config.has_streams(),
+                lags: Lags::new(config.delay, network),
             },
             reports: Reports { observer, flit_hops: 0, links: space.links() },
             granted: Vec::new(),

@@ -100,6 +100,11 @@ pub trait Flits {
     /// Forgets the path worm that was there before, but keeps its memory.
     fn reset(flits: &mut Self::OfPath);
 
+    /// The lags of the links that a path worm has taken, from its sender's router on; empty if links take one cycle.
+    fn lags(_: &Self::OfPath) -> &[u32] {
+        &[]
+    }
+
     /// Of a tree worm that has not begun, with so many header flits and flits in all.
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> Self::OfTree;
 }

@@ -126,6 +126,9 @@ pub enum NotCovered {
     /// Several virtual channels.
     #[error("links have several virtual channels; it knows of one")]
     VirtualChannels,
+    /// Links of more than one cycle.
+    #[error("links take more than one cycle; it knows of links of one")]
+    Delays,
     /// Header flits.
     #[error("worms carry header flits of their own; it knows of worms that consist of data flits")]
     Header,
@@ -243,6 +246,9 @@ const MOST_SETS: u64 = 10_000;
 fn check(config: &EngineConfig, messages: &[Sendable]) -> Result<(), NotCovered> {
     if config.virtual_channels > 1 {
         return Err(NotCovered::VirtualChannels);
+    }
+    if !config.delay.is_one() {
+        return Err(NotCovered::Delays);
     }
     if config.header != Header::None {
         return Err(NotCovered::Header);

@@ -53,6 +53,11 @@ impl Scenario {
                 "trees",
                 "the flit engine moves in lockstep on one virtual channel only: set `virtual_channels = 1`, or `replication = \"independent\"`",
             ),
+            Sends::Trees if !config.delay.is_one() && config.replication == BranchReplication::Lockstep => fail(
+                "timing.delay",
+                "trees",
+                "the flit engine moves in lockstep over links of one cycle only: set `delay = 1`, or `switching.replication = \"independent\"`",
+            ),
             Sends::Trees if config.header.strips_trees() && config.replication == BranchReplication::Independent => {
                 fail(
                     "switching.replication",

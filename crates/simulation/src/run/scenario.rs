@@ -202,6 +202,9 @@ impl Scenario {
         within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
         within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;
         within("timing.receive_overhead", timing.receive_overhead, 0, MAX_DELAY)?;
+        if let Some(problem) = engine.delay.problem(&network) {
+            return Err(ConfigError { key: "timing.delay".to_owned(), problem });
+        }
         if !(MIN_CYCLE_NS..=MAX_CYCLE_NS).contains(&timing.cycle_ns) {
             let problem =
                 format!("{:?} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns", timing.cycle_ns);
@@ -259,9 +262,11 @@ impl Scenario {
             let chunks = switch.storage(network).iter().map(|storage| storage.div_ceil(flits)).sum::<u64>();
             chunks * CHUNK_BYTES + channels * SWITCH_CHANNEL_BYTES
         });
-        let shared = match engine.virtual_channels {
-            1 => 0,
-            _ => channels * STREAM_BYTES + (network.channels() as u64 + ports) * SHARED_LINK_BYTES,
+        let lagging = if engine.delay.is_one() { 0 } else { channels * 4 + network.channels() as u64 * 8 };
+        let shared = if engine.has_streams() {
+            channels * STREAM_BYTES + (network.channels() as u64 + ports) * SHARED_LINK_BYTES + lagging
+        } else {
+            0
         };
         channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + shared + buffers + self.tables_memory()
     }
@@ -333,6 +338,19 @@ fn checked_switch(
     within("switching.crossing_delay", buffered.crossing_delay, 1, MAX_DELAY)?;
     within("switching.header_flits", buffered.header_flits.unwrap_or(1), 1, MAX_LENGTH)?;
     within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
+    if !timing.delay.unwrap_or_default().on(network).is_one() {
+        let problem = match timing.delay {
+            Some(_) => {
+                "links between buffered switches take one cycle: leave it out, or use `switching.model = \"wormhole\"`"
+                    .to_owned()
+            }
+            None => format!(
+                "links of {} take more than one cycle, which buffered switches do not have: set `delay = 1`, or use `switching.model = \"wormhole\"`",
+                network.name()
+            ),
+        };
+        return Err(ConfigError { key: "timing.delay".to_owned(), problem });
+    }
     if timing.strip_delay.is_some() {
         let problem = "buffered switches strip no flits: leave it out".to_owned();
         return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });

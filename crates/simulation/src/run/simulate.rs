@@ -268,6 +268,8 @@ struct RunLoop<'a, E> {
     engine: E,
     /// A bound on the hops between two nodes.
     most_hops: usize,
+    /// That of links, in cycles.
+    longest_delay: u32,
     /// The largest contention-free bound of the messages so far.
     slowest: Cycle,
     checker: PlanChecker<'a>,
@@ -278,7 +280,13 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let network = &scenario.network;
         let extents = network.shape().grid().map(|grid| grid.extents().iter().map(|&extent| extent as usize).sum());
         let most_hops = extents.unwrap_or(network.routers());
-        Self { scenario, engine, most_hops, slowest: 0, checker: PlanChecker::of(scenario) }
+        let delay = scenario.engine.delay;
+        let longest_delay = if delay.is_one() {
+            1
+        } else {
+            network.channel_ids().map(|channel| delay.of(network, channel)).max().unwrap_or(1)
+        };
+        Self { scenario, engine, most_hops, longest_delay, slowest: 0, checker: PlanChecker::of(scenario) }
     }
 
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
@@ -425,10 +433,13 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             };
             // A buffered switch takes longer than a router, by what it takes to collect a chunk and to copy its header's.
             let buffered = self.scenario.switch.map_or(0, |switch| switch.crossing_delay + switch.chunk_flits + 64);
-            let hops = (stops * self.most_hops + 1) as Cycle * Cycle::from(config.routing_delay + 1 + buffered);
+            let delay = self.longest_delay;
+            let hops = (stops * self.most_hops + 1) as Cycle * Cycle::from(config.routing_delay + delay + buffered);
+            // A link is crossed by as many flits as a buffer holds in as many cycles as it takes to know that they have left it.
+            let pace = (2 * delay - 1).div_ceil(config.buffer).max(1);
             let headers = stops as Cycle * Cycle::from(config.strip_delay + 1) + Cycle::from(config.header_flits);
             let overheads = Cycle::from(config.startup) + Cycle::from(config.receive_overhead);
-            overheads + hops + headers + Cycle::from(length)
+            overheads + hops + (headers + Cycle::from(length)) * Cycle::from(pace)
         };
         plan.worms.iter().map(worm).sum()
     }

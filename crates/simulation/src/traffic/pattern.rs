@@ -16,13 +16,19 @@ pub(crate) fn permuted(pattern: Pattern, network: &Network, source: NodeId) -> R
             .ok_or_else(|| format!("needs a power of two of nodes, and {} has {nodes}", network.name()))
     };
     let grid = || network.shape().grid().ok_or_else(|| format!("needs coordinates, and {} has none", network.name()));
+    // In a grid, coordinates move, and a node keeps its place among those of a router.
+    let router = network.router_of(source);
+    let at_router = |to: usize| {
+        let each = network.nodes_of(router).len() as u32;
+        to as u32 * each + id % each
+    };
     let moved = |shift: &dyn Fn(u32, u32) -> u32, dimensions: usize| {
         let grid = grid()?;
-        let mut at = grid.coordinates(source.index());
+        let mut at = grid.coordinates(router.index());
         for (c, &k) in at.iter_mut().zip(grid.extents()).take(dimensions) {
             *c = shift(*c, k) % k;
         }
-        Ok::<u32, String>(grid.index(&at) as u32)
+        Ok::<u32, String>(at_router(grid.index(&at)))
     };
     let to = match pattern {
         Pattern::Uniform | Pattern::HotSpot => return Ok(None),
@@ -30,9 +36,9 @@ pub(crate) fn permuted(pattern: Pattern, network: &Network, source: NodeId) -> R
             Shape::Mesh(grid) | Shape::Torus(grid)
                 if grid.dimensions() > 1 && grid.extents().iter().all(|k| *k == grid.extents()[0]) =>
             {
-                let mut at = grid.coordinates(source.index());
+                let mut at = grid.coordinates(router.index());
                 at.reverse();
-                grid.index(&at) as u32
+                at_router(grid.index(&at))
             }
             _ => {
                 let bits = bits().map_err(|_| {
@@ -83,6 +89,10 @@ mod tests {
         assert_eq!(targets(Pattern::Complement, "mesh:3x2").unwrap(), [5, 4, 3, 2, 1, 0]);
         assert_eq!(targets(Pattern::Tornado, "torus:5x1").unwrap(), [2, 3, 4, 0, 1]);
         assert_eq!(targets(Pattern::Neighbor, "torus:2x2").unwrap(), [3, 2, 1, 0]);
+        assert_eq!(targets(Pattern::Neighbor, "torus:2x2,nodes=2").unwrap(), [6, 7, 4, 5, 2, 3, 0, 1]);
+        assert_eq!(targets(Pattern::Transpose, "mesh:2x2,nodes=2").unwrap(), [0, 1, 4, 5, 2, 3, 6, 7]);
+        assert_eq!(targets(Pattern::Tornado, "torus:3,nodes=2").unwrap(), [2, 3, 4, 5, 0, 1]);
+        assert_eq!(targets(Pattern::Complement, "mesh:2,nodes=2").unwrap(), [3, 2, 1, 0]);
     }
 
     #[test]

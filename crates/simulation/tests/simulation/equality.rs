@@ -13,11 +13,11 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, VcRange, routing_by_name};
 use wormcast_simulation::{
-    BranchReplication, Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
-    SelectionPolicy, StartupMode, StopReason,
+    BranchReplication, Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, LinkDelay, Observer,
+    Reservation, SelectionPolicy, StartupMode, StopReason,
 };
 
-use crate::oracle::{What, tell};
+use crate::oracle::{What, Wrong, tell};
 use crate::support::{Dateline, Sent, build, path, plain};
 
 /// Any minimal way: many candidates, and deadlocks.
@@ -350,6 +350,9 @@ const TOPOLOGIES: &[&str] = &[
     "mesh:3x3 2",
     "torus:2 2",
     "torus:2x3 21",
+    "mesh:2x2,nodes=2",
+    "mesh:3x3,nodes=3",
+    "torus:3x2,nodes=2",
 ];
 
 /// What differs between the properties.
@@ -397,6 +400,7 @@ fn cases_on(topologies: &'static [&'static str], about: About) -> impl Strategy<
             routing_delay,
             strip_delay,
             receive_overhead,
+            delay: LinkDelay::default(),
             header,
             header_flits,
             replication,
@@ -429,7 +433,7 @@ fn cases_on(topologies: &'static [&'static str], about: About) -> impl Strategy<
         .prop_map(move |(topology, algorithm, routing, config, spacing, drafts, (beginning, pause))| {
             let mut config: EngineConfig = config;
             // Several nodes at a router: no stops that strip.
-            if topology.contains(' ') && config.header == AllDestinations {
+            if !build(topology).has_one_node_each() && config.header == AllDestinations {
                 config.header = BitString;
             }
             let case = case(kind, topology, algorithm, routing, config, spacing, &drafts);
@@ -518,6 +522,10 @@ fn run_until(
 }
 
 fn compare(case: &Case) -> Result<(), TestCaseError> {
+    compare_with(case, None)
+}
+
+fn compare_with(case: &Case, wrong: Option<Wrong>) -> Result<(), TestCaseError> {
     let network = build(case.topology);
     let routing = routing_on(&network, &case.routing);
     let space = Some(ChannelSpace::new(&network, case.config.ports));
@@ -540,7 +548,7 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
     let end = if progress == StopReason::EndReached { Cycle::MAX } else { engine.now() };
     let empty = engine.is_empty();
     let heard = engine.into_observer();
-    let told = tell(&network, routing.as_ref(), case.config, &case.messages[..submitted]);
+    let told = tell(&network, routing.as_ref(), case.config, &case.messages[..submitted], wrong);
 
     let in_order = |events: &[(Cycle, What)]| {
         let mut events: Vec<_> = events.iter().copied().filter(|&(at, _)| at < end).collect();
@@ -729,6 +737,80 @@ fn machines() {
     proptest!(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) }, |(case in trees)| {
         compare(&case)?;
     });
+}
+
+/// The same case over links of several cycles: one number for all, or one for each class of links.
+fn over_long_links(case: Case, (all, digits): (Option<u32>, u32)) -> Case {
+    let classes = build(case.topology).link_classes() as u32;
+    let of_class = |class: u32| 1 + (digits >> (3 * class)) % 8;
+    let each: Vec<u32> = (0..classes).map(of_class).collect();
+    let delay = all.map_or_else(|| LinkDelay::of_classes(&each).unwrap(), LinkDelay::all);
+    Case { config: EngineConfig { delay, ..case.config }, ..case }
+}
+
+fn delays() -> impl Strategy<Value = (Option<u32>, u32)> {
+    (prop_oneof![Just(None), (1u32..=12).prop_map(Some)], any::<u32>())
+}
+
+fn check_long_links(about: About) {
+    let number = std::env::var("WORMCAST_CASES").ok().map_or(300, |number| number.parse().expect("a number of cases"));
+    let config =
+        ProptestConfig { max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::with_cases(number) };
+    let cases = (cases(about), delays()).prop_map(|(case, delays)| over_long_links(case, delays));
+    proptest!(config, |(case in cases)| compare(&case)?);
+}
+
+/// Rules 21 to 25.
+#[test]
+fn paths_over_long_links() {
+    let headers = &[Bare, BitString, AllDestinations];
+    let about = About { kind: Kind::Paths, headers, replications: &[Lockstep, Independent], channels: (1, 1) };
+    check_long_links(about);
+    check_long_links(About { channels: (2, 4), ..about });
+    check_long_links(About {
+        kind: Kind::Algorithms,
+        replications: &[Independent],
+        headers: &[Bare, BitString],
+        ..about
+    });
+}
+
+#[test]
+fn independent_trees_over_long_links() {
+    let headers = &[Bare, BitString];
+    for kind in [Kind::Trees, Kind::Mixed, Kind::SpanningTrees] {
+        check_long_links(About { kind, headers, replications: &[Independent], channels: (1, 1) });
+        check_long_links(About { kind, headers, replications: &[Independent], channels: (2, 4) });
+    }
+}
+
+/// Mutants: an oracle that takes one thing at once that takes a link's delay disagrees.
+#[test]
+fn every_part_of_a_delay_counts() {
+    let messages = vec![(0, 3, vec![path(0, &[2])]), (0, 3, vec![path(0, &[2])])];
+    let config = EngineConfig { delay: LinkDelay::all(3), buffer: 2, ..plain() };
+    let case = Case { topology: "mesh:3", routing: "e-cube".to_owned(), config, messages, pause: None };
+    compare(&case).unwrap();
+    for wrong in [Wrong::Arrivals, Wrong::Slots, Wrong::Releases] {
+        assert!(compare_with(&case, Some(wrong)).is_err(), "{wrong:?}");
+        let short = Case { config: EngineConfig { delay: LinkDelay::all(1), ..config }, ..case.clone() };
+        compare_with(&short, Some(wrong)).unwrap();
+    }
+}
+
+/// Dragonflies and others, whose classes of links have delays of their own, with their routings.
+#[test]
+fn machines_with_long_links() {
+    const MACHINES: &[&str] =
+        &["dragonfly:p=1,a=2,h=1", "dragonfly:p=2,a=2,h=2", "hyperx:3x2,nodes=2", "torus:4x3,nodes=2"];
+    let about = About { kind: Kind::Paths, headers: &[Bare], replications: &[Lockstep], channels: (4, 6) };
+    let cases = (cases_on(MACHINES, about), delays(), select(&["minimal", "valiant", "ugal"][..]));
+    let cases = cases.prop_map(|(case, delays, routing)| {
+        let routing = if case.topology.starts_with("torus") { "duato" } else { routing };
+        with_good_exits(over_long_links(Case { routing: routing.to_owned(), ..case }, delays))
+    });
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) };
+    proptest!(config, |(case in cases)| compare(&case)?);
 }
 
 /// Turn models of 2-D meshes, on one virtual channel or more.

@@ -2,10 +2,10 @@
 //! one-flit buffers, one injection and one consumption channel, no header flits, e-cube.
 
 use wormcast_multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
-use wormcast_network::{ChannelSpace, Ports};
-use wormcast_routing::NegativeFirst;
+use wormcast_network::{ChannelSpace, Ports, parse_edge_list};
+use wormcast_routing::{ECube, NegativeFirst, RoutingOptions, routing_by_name};
 use wormcast_simulation::{
-    BranchReplication, Cycle, Engine, EngineConfig, FlitEngine, Header, Reservation, StartupMode, StopReason,
+    BranchReplication, Cycle, Engine, EngineConfig, FlitEngine, Header, LinkDelay, Reservation, StartupMode, StopReason,
 };
 
 use crate::support::{Log, build, link, node, path, plain, run, run_with, tree, unicast};
@@ -469,4 +469,80 @@ fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, cons
         assert_eq!(engine.observer().deliveries.len(), all.len() * (all.len() - 1));
     }
     progress
+}
+
+/// Two links of three cycles, and buffers that let a worm stream over them.
+#[test]
+fn rule_21_a_flit_comes_to_the_end_of_a_link_after_its_delay() {
+    let line = build("mesh:3");
+    let config = EngineConfig { delay: LinkDelay::all(3), buffer: 5, ..plain() };
+    let log = run(&line, config, vec![(0, 3, vec![unicast(0, 2)])]);
+    let consumption = ChannelSpace::new(&line, ports(1, 1)).consumption(node(2)).next().unwrap();
+    for flit in 1..=3 {
+        let after = Cycle::from(flit) - 1;
+        // Across in 2, it comes in 4, and the header makes its request in 4 + 1 + r.
+        assert_eq!(log.crossed(0, link(&line, 0, 1), flit), 2 + after);
+        assert_eq!(log.crossed(0, link(&line, 1, 2), flit), 6 + after);
+        assert_eq!(log.crossed(0, consumption, flit), 10 + after);
+    }
+    assert_eq!(log.at(0, 2), 13);
+}
+
+/// A buffer of one flit behind a link of three cycles: five from flit to flit.
+#[test]
+fn rule_22_a_free_slot_is_known_before_a_link_after_its_delay() {
+    let line = build("mesh:2");
+    let at = |buffer| {
+        let config = EngineConfig { delay: LinkDelay::all(3), buffer, ..plain() };
+        let log = run(&line, config, vec![(0, 6, vec![unicast(0, 1)])]);
+        (1..=6).map(|flit| log.crossed(0, link(&line, 0, 1), flit)).collect::<Vec<_>>()
+    };
+    // The first leaves the buffer in 6, which is known in 8.
+    assert_eq!(at(1), [2, 8, 13, 18, 23, 28]);
+    assert_eq!(at(2), [2, 3, 8, 9, 13, 14]);
+    assert_eq!(at(5), [2, 3, 4, 5, 6, 8], "the header waits r cycles longer than what follows it");
+    assert_eq!(at(6), [2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn rule_23_a_link_can_be_granted_again_after_its_delay() {
+    let line = build("mesh:2");
+    let config = EngineConfig { delay: LinkDelay::all(3), buffer: 8, ..plain() };
+    let log = run(&line, config, vec![(0, 3, vec![unicast(0, 1)]), (0, 3, vec![unicast(0, 1)])]);
+    let over = link(&line, 0, 1);
+    // Across in 2, 3 and 4, out of the buffer behind it in 6, 7 and 8.
+    assert_eq!((log.crossed(0, over, 3), log.grant(1, over)), (4, 8 + 3));
+    let short = run(
+        &line,
+        EngineConfig { delay: LinkDelay::all(1), ..config },
+        vec![(0, 3, vec![unicast(0, 1)]), (0, 3, vec![unicast(0, 1)])],
+    );
+    assert_eq!(short.grant(1, over), 6 + 1);
+}
+
+/// Delays of each dimension, of a dragonfly's links between groups, and from a file.
+#[test]
+fn rule_25_links_have_delays_and_ports_do_not() {
+    let delivered = |topology: &str, delays: &[u32], from, to| {
+        let network = build(topology);
+        let delay = LinkDelay::of_classes(delays).unwrap();
+        let routing = routing_by_name("minimal", &network, &RoutingOptions::default());
+        let routing = routing.unwrap_or_else(|_| Box::new(ECube::new(&network).unwrap()));
+        let config = EngineConfig { delay, buffer: 64, virtual_channels: 2, ..plain() };
+        run_with(routing.as_ref(), config, vec![(0, 4, vec![unicast(from, to)])]).0.at(0, to)
+    };
+    // Two links along x, one along y.
+    assert_eq!(delivered("mesh:4x4", &[3, 10], 0, 6), 4 * 2 + 4 + 2 * 2 + 9);
+    assert_eq!(delivered("mesh:4x4", &[7], 0, 6), 4 * 2 + 4 + 3 * 6);
+    // Within a group, and to the next one by the router that has the link.
+    assert_eq!(delivered("dragonfly:p=1,a=2,h=1", &[4, 20], 0, 1), 2 * 2 + 4 + 3);
+    assert_eq!(delivered("dragonfly:p=1,a=2,h=1", &[4, 20], 0, 2), 2 * 2 + 4 + 19);
+    let file = parse_edge_list("line", "0 1 6\n1 2\n2 3 3").unwrap();
+    let routing = routing_by_name("up-down", &file, &RoutingOptions::default()).unwrap();
+    let at = |delay: LinkDelay| {
+        let config = EngineConfig { delay: delay.on(&file), buffer: 64, ..plain() };
+        run_with(routing.as_ref(), config, vec![(0, 4, vec![unicast(0, 3)])]).0.at(0, 3)
+    };
+    assert_eq!(at(LinkDelay::default()), 4 * 2 + 4 + 5 + 2);
+    assert_eq!(at(LinkDelay::all(1)), 4 * 2 + 4, "what is given takes the place of the file's");
 }

@@ -10,7 +10,7 @@ use wormcast_network::{
 };
 use wormcast_routing::{ECube, Lanes, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
 use wormcast_simulation::{
-    BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
+    BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, LinkDelay, Observer, Reservation,
     SelectionPolicy, StartupMode, StopReason,
 };
 
@@ -132,6 +132,7 @@ pub(crate) fn plain() -> EngineConfig {
         routing_delay: 1,
         strip_delay: 1,
         receive_overhead: 0,
+        delay: LinkDelay::default(),
         header: Header::None,
         header_flits: 1,
         replication: BranchReplication::Lockstep,

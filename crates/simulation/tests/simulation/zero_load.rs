@@ -1,7 +1,10 @@
 //! One worm in an empty network: every delivery at its closed form, whatever the path, length, buffers and header.
 
 use proptest::prelude::*;
-use wormcast_simulation::{EngineConfig, Header, StartupMode, WormTiming, lockstep_tree_delivery, path_delivery};
+use wormcast_simulation::{
+    EngineConfig, Header, LinkDelay, StartupMode, WormTiming, delayed_path_delivery, lockstep_tree_delivery,
+    path_delivery,
+};
 
 use crate::support::{build, node, path, plain, run, tree};
 
@@ -74,6 +77,82 @@ proptest! {
             prop_assert_eq!(delivery.parts.blocking, 0);
         }
         prop_assert_eq!(log.deliveries.len(), stops.len());
+    }
+
+    /// Rules 21 and 22: the sixth dimension is crossed last, each over a link of its own delay; stops on the way.
+    #[test]
+    fn links_of_several_cycles(
+        config in configs(ALL),
+        delays in prop::collection::vec(1u32..8, 6),
+        stops in prop::collection::btree_set(1u32..=6, 1..4),
+        length in 1u32..60,
+    ) {
+        let cube = build("mesh:2x2x2x2x2x2");
+        let delay = LinkDelay::of_classes(&delays).unwrap();
+        // Router 2^k - 1 is behind k links.
+        let nodes: Vec<u32> = stops.iter().map(|&links| (1 << links) - 1).collect();
+        let stops: Vec<u32> = stops.into_iter().collect();
+        let log = run(&cube, EngineConfig { delay, ..config }, vec![(0, length, vec![path(0, &nodes)])]);
+        let stripping = config.header == Header::AllDestinations;
+        let header = match config.header {
+            Header::BitString => config.header_flits,
+            Header::AllDestinations => stops.len() as u32,
+            _ => 0,
+        };
+        let timing = WormTiming {
+            routing_delay: config.routing_delay,
+            strip_delay: config.strip_delay,
+            buffer: config.buffer,
+            flits: length + header,
+        };
+        let last = *stops.last().unwrap();
+        let lags: Vec<u32> = delays[..last as usize].iter().map(|delay| delay - 1).collect();
+        let strips = if stripping { &stops[..] } else { &[] };
+        prop_assert_eq!(log.deliveries.len(), stops.len());
+        for delivery in &log.deliveries {
+            let links = delivery.node.raw().trailing_ones();
+            let expected = u64::from(config.startup) + delayed_path_delivery(timing, &lags, strips, links);
+            prop_assert_eq!(delivery.delivered, expected, "behind {} links", links);
+            prop_assert_eq!(delivery.parts.blocking, 0);
+        }
+        // Buffers that take what is on the way back and forth: nothing but the delays is added.
+        let (most, header) = (delays.iter().max().unwrap(), if stripping { config.strip_delay + 1 } else { header });
+        if stops.len() == 1 && config.buffer >= 2 * most - 1 {
+            let closed = u64::from(config.startup + (last + 1) * (config.routing_delay + 1) + length + header);
+            prop_assert_eq!(log.deliveries[0].delivered, closed + u64::from(lags.iter().sum::<u32>()));
+        }
+    }
+
+    /// With the same delay on all links, in closed form.
+    #[test]
+    fn bursts_over_links_of_one_delay(
+        config in configs(&[Header::None]),
+        (delay, links, length) in (1u32..9, 1u32..12, 1u32..60),
+    ) {
+        let line = build("mesh:12");
+        let config = EngineConfig { delay: LinkDelay::all(delay), ..config };
+        let log = run(&line, config, vec![(0, length, vec![path(0, &[links])])]);
+        let bursts = (2 * delay - 1).saturating_sub(config.buffer) * ((length - 1) / config.buffer);
+        let expected = config.startup + (links + 1) * (config.routing_delay + 1) + links * (delay - 1) + length + bursts;
+        prop_assert_eq!(log.at(0, links), u64::from(expected));
+    }
+
+    /// Without lags, the recurrence is the closed form.
+    #[test]
+    fn links_of_one_cycle_are_a_special_case(
+        config in configs(&[Header::None]),
+        strips in prop::collection::btree_set(1u32..10, 0..4),
+        (stop, flits) in (1u32..10, 5u32..80),
+    ) {
+        let timing = WormTiming {
+            routing_delay: config.routing_delay,
+            strip_delay: config.strip_delay,
+            buffer: config.buffer,
+            flits,
+        };
+        let strips: Vec<u32> = strips.into_iter().collect();
+        let recurrence = delayed_path_delivery(timing, &[0; 9], &strips, stop);
+        prop_assert_eq!(recurrence, path_delivery(timing, &strips, 10, stop));
     }
 
     /// A comb in lockstep: a trunk along the bottom row with a tooth up each column.

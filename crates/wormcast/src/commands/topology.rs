@@ -80,6 +80,9 @@ struct Description<'a> {
     connected: Option<bool>,
     /// Pairs of routers that are joined, by one link or by several.
     pairs: usize,
+    /// Cycles that flits take over links, where the network's file says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link_delay: Option<Degree>,
     nodes_per_router: Degree,
     /// Host adapters, which may be several nodes each.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +102,13 @@ struct Degree {
 }
 
 impl Degree {
+    /// Of the delays of links.
+    fn of_delays(network: &Network) -> Self {
+        let delays = || network.channel_ids().map(|channel| network.link_delay(channel).unwrap_or(1) as usize);
+        let mean = delays().sum::<usize>() as f64 / network.channels().max(1) as f64;
+        Self { min: delays().min().unwrap_or(1), mean, max: delays().max().unwrap_or(1) }
+    }
+
     /// From the smallest to the largest.
     fn range(&self) -> String {
         let Self { min, max, .. } = self;
@@ -134,6 +144,7 @@ impl<'a> Description<'a> {
             average_distance: distances.and_then(|distances| distances.average),
             connected: distances.map(|distances| distances.connected),
             pairs: network.joined_pairs(),
+            link_delay: network.has_link_delays().then(|| Degree::of_delays(network)),
             nodes_per_router: network.nodes_a_router().into(),
             adapters: network.adapters(),
             router_names: names((0..network.routers() as u32).map(|id| network.router_name(RouterId::new(id)))),
@@ -167,6 +178,9 @@ impl<'a> Description<'a> {
             )?;
         }
         write_figure(out, "channels", self.channels)?;
+        if let Some(delay) = &self.link_delay {
+            write_figure(out, "link delay", format_args!("{} cycles, mean {:.3}", delay.range(), delay.mean))?;
+        }
         let Degree { min, mean, max } = self.degree;
         write_figure(out, "degree", format_args!("{min} to {max}, mean {mean:.3}"))?;
         if let Some(connected) = self.connected {

@@ -10,7 +10,7 @@ use super::choice::construction;
 use super::{network, topology_help, warn_of_idle_option, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 use crate::multicast::{Faults, trees_svg};
-use crate::network::{ChannelId, Network, RouterId, parse_node};
+use crate::network::{ChannelId, Network, RouterId, parse_router};
 use crate::routing::{
     BALANCES, BEST_BY, Balance, BestBy, CombinedDistance, EdgeDisjointTrees, Partition, SecondStart, SpanningTree,
     TorusMethod, TreeChoice, TreeDescriptor, TreeOptions, combined_distance, working_links,
@@ -208,7 +208,7 @@ impl Found<'_> {
 
 /// The router that a user names by its number, its coordinates or one of its nodes.
 fn router(network: &Network, text: &str) -> Result<RouterId, Failure> {
-    parse_node(network, text).map(|node| network.router_of(node)).map_err(Failure::bad_input)
+    parse_router(network, text).map_err(Failure::bad_input)
 }
 
 fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Failure> {

@@ -30,6 +30,10 @@ fn verdicts_depend_on_the_classes() {
         ("hyperx:4x4,nodes=2", "minimal", 1),
         ("hyperx:4x4,nodes=2", "valiant", 2),
         ("slimfly:q=5,nodes=2", "minimal", 2),
+        ("slimfly:q=4,nodes=2", "minimal", 2),
+        ("torus:5x4,nodes=3", "dateline", 2),
+        ("mesh:4x4,nodes=2", "duato", 2),
+        ("mesh:5x4,nodes=2", "odd-even", 1),
         ("slimfly:q=5,nodes=2", "valiant", 4),
         ("dragonfly:p=2,a=4,h=2", "ugal", 4),
         ("fattree:k=3,levels=3", "nca", 1),
@@ -113,6 +117,7 @@ fn large_machines_are_described_and_drawn() {
         ("hyperx:4x4,nodes=4", 16, 64, 48, 2),
         ("fattree:k=4,levels=3", 48, 64, 128, 4),
         ("slimfly:q=5,nodes=4", 50, 200, 175, 2),
+        ("slimfly:q=8,nodes=2", 128, 256, 768, 2),
     ] {
         let described = wormcast(&["topology", spec, "--format", "json"]).json();
         let figures = ["routers", "nodes", "links", "diameter"].map(|key| described[key].as_u64().unwrap());

@@ -1,6 +1,7 @@
 //! The command as a shell sees it: standard output, standard error, exit code.
 
 mod batch;
+mod chips;
 mod classes;
 mod compare;
 mod documents;

@@ -6,6 +6,7 @@ use wormcast_network::{Grid, Network, NodeId};
 use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
 use crate::algorithms::mesh::{minimal_negative_first_optimal, pure_negative_first};
 use crate::plan::{Plan, Worm};
@@ -197,8 +198,10 @@ impl Algorithm for BoundedNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let lists = self.lists(multicast);
-        Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        by_router(self.network(), multicast, |multicast| {
+            let lists = self.lists(multicast);
+            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

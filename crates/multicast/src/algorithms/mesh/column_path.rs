@@ -7,6 +7,7 @@ use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported, WormRule};
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::containment::sites;
 use crate::plan::{Plan, Worm};
 use crate::registry::descriptor::Descriptor;
@@ -82,29 +83,31 @@ impl Algorithm for ColumnPath {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let grid = self.routing.grid();
-        let source = sites(grid, &[multicast.source()])[0];
-        // Above (in order), on the source's row, below (in order from the bottom), for each column.
-        let mut columns: BTreeMap<u32, [Vec<NodeId>; 3]> = BTreeMap::new();
-        for site in sites(grid, multicast.destinations()) {
-            let [above, level, below] = columns.entry(site.x).or_default();
-            match site.y.cmp(&source.y) {
-                std::cmp::Ordering::Greater => above.push(site.node),
-                std::cmp::Ordering::Equal => level.push(site.node),
-                std::cmp::Ordering::Less => below.push(site.node),
+        by_router(self.network(), multicast, |multicast| {
+            let grid = self.routing.grid();
+            let source = sites(grid, &[multicast.source()])[0];
+            // Above (in order), on the source's row, below (in order from the bottom), for each column.
+            let mut columns: BTreeMap<u32, [Vec<NodeId>; 3]> = BTreeMap::new();
+            for site in sites(grid, multicast.destinations()) {
+                let [above, level, below] = columns.entry(site.x).or_default();
+                match site.y.cmp(&source.y) {
+                    std::cmp::Ordering::Greater => above.push(site.node),
+                    std::cmp::Ordering::Equal => level.push(site.node),
+                    std::cmp::Ordering::Less => below.push(site.node),
+                }
             }
-        }
-        let mut worms = Vec::new();
-        for [above, level, mut below] in columns.into_values() {
-            below.reverse();
-            let (up, down) = if above.is_empty() && !below.is_empty() {
-                (above, [level, below].concat())
-            } else {
-                ([level, above].concat(), below)
-            };
-            worms.extend([up, down].into_iter().filter(|stops| !stops.is_empty()));
-        }
-        Plan { worms: worms.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+            let mut worms = Vec::new();
+            for [above, level, mut below] in columns.into_values() {
+                below.reverse();
+                let (up, down) = if above.is_empty() && !below.is_empty() {
+                    (above, [level, below].concat())
+                } else {
+                    ([level, above].concat(), below)
+                };
+                worms.extend([up, down].into_iter().filter(|stops| !stops.is_empty()));
+            }
+            Plan { worms: worms.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

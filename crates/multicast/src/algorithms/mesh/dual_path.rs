@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Grid, Network, NodeId, RouterId};
 use wormcast_routing::{
     Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, Unsupported, WormRule, hamiltonian_label,
 };
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::plan::{Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
@@ -56,10 +57,9 @@ impl DualPath {
     }
 }
 
-/// The destinations above and below the source, each in the order in which a worm visits them.
-pub(crate) fn high_and_low(routing: &Hamiltonian, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
-    let (network, grid) = (routing.network(), routing.grid());
-    let label = |node: NodeId| hamiltonian_label(grid, network.router_of(node));
+/// The destinations above and below the source, each in the order in which a worm visits them; one node a router.
+pub(crate) fn high_and_low(grid: &Grid, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
+    let label = |node: NodeId| hamiltonian_label(grid, RouterId::new(node.raw()));
     let source = label(multicast.source());
     let mut labelled: Vec<(u32, NodeId)> = multicast.destinations().iter().map(|&node| (label(node), node)).collect();
     labelled.sort_unstable();
@@ -94,9 +94,11 @@ impl Algorithm for DualPath {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let (high, low) = high_and_low(&self.routing, multicast);
-        let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
-        Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        by_router(self.network(), multicast, |multicast| {
+            let (high, low) = high_and_low(self.routing.grid(), multicast);
+            let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
+            Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

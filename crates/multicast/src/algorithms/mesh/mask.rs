@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use wormcast_network::{Network, NodeId, RouterId};
-use wormcast_routing::{Dependencies, E_CUBE, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::fork::ForkingTrees;
-use crate::algorithms::mesh::xy_tree::{xy_trees, yx_trees};
+use crate::algorithms::mesh::xy_tree::{XY_TREE, YX_TREE, xy_trees, yx_trees};
 use crate::capabilities::{AlgorithmCapabilities, Selective};
 use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
@@ -109,6 +109,7 @@ impl MaskMulticast {
     /// # Errors
     /// If the network is of another kind.
     pub fn xy(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
+        one_node_each(XY_MASK.name, XY_TREE.name, network)?;
         let cover = options.own.cover == Some(true);
         Ok(Self { name: XY_MASK.name, trees: xy_trees(&XY_MASK, network)?, cover })
     }
@@ -118,6 +119,7 @@ impl MaskMulticast {
     /// # Errors
     /// If the network is of another kind, or a routing is asked for.
     pub fn yx(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
+        one_node_each(YX_MASK.name, YX_TREE.name, network)?;
         let cover = options.own.cover == Some(true);
         Ok(Self { name: YX_MASK.name, trees: yx_trees(&YX_MASK, network, options)?, cover })
     }
@@ -217,6 +219,15 @@ impl Masks {
         }
         chosen
     }
+}
+
+/// Refuses a mesh whose routers have several nodes: masks name routers.
+fn one_node_each(name: &str, instead: &str, network: &Network) -> Result<(), Unsupported> {
+    if network.has_one_node_each() || network.shape().mesh().is_none() {
+        return Ok(());
+    }
+    let error = Unsupported::new(name, "one node a router, as its masks name routers", network);
+    Err(error.with_hint(&format!("`{instead}` sends the same trees to any nodes")))
 }
 
 impl Selective for MaskMulticast {

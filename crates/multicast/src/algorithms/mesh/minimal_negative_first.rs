@@ -7,6 +7,7 @@ use wormcast_network::{Grid, Network, NodeId};
 use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
 use crate::algorithms::mesh::containment::{Site, chosen, greedy, nodes, reversed, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
@@ -83,13 +84,15 @@ impl Algorithm for MinimalNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let grid = self.routing.grid();
-        let lists = if grid.dimensions() == 2 {
-            Quadrants::new(grid, multicast).into_lists(self.greedy)
-        } else {
-            grouped_lists(grid, multicast)
-        };
-        Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        by_router(self.network(), multicast, |multicast| {
+            let grid = self.routing.grid();
+            let lists = if grid.dimensions() == 2 {
+                Quadrants::new(grid, multicast).into_lists(self.greedy)
+            } else {
+                grouped_lists(grid, multicast)
+            };
+            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -6,6 +6,7 @@ use wormcast_network::{Grid, Network, NodeId};
 use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
 use crate::algorithms::mesh::minimal_negative_first::Quadrants;
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
@@ -75,8 +76,10 @@ impl Algorithm for MinimalNegativeFirstOptimal {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let lists = lists(self.routing.grid(), multicast);
-        Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        by_router(self.network(), multicast, |multicast| {
+            let lists = lists(self.routing.grid(), multicast);
+            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -1,6 +1,7 @@
 //! Multicast on meshes: paths, trees, and forwarding.
 
 pub(crate) mod bounded_negative_first;
+pub(crate) mod by_router;
 pub(crate) mod chains;
 pub(crate) mod column_path;
 pub(crate) mod containment;

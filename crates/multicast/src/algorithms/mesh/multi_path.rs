@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, Unsupported, hamiltonian_label};
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::dual_path::{LabelRule, high_and_low};
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::registry::descriptor::Descriptor;
@@ -65,7 +66,7 @@ fn split(
     high: bool,
 ) -> Vec<(Option<ChannelId>, Vec<NodeId>)> {
     let (network, grid) = (routing.network(), routing.grid());
-    let router = network.router_of(source);
+    let router = RouterId::new(source.raw());
     let label = hamiltonian_label(grid, router);
     let x = |index: usize| grid.coordinate(index, 0);
     let in_half = |channel: &ChannelId| (hamiltonian_label(grid, network.to(*channel)) > label) == high;
@@ -92,13 +93,17 @@ impl Algorithm for MultiPath {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let source = multicast.source();
-        let (high, low) = high_and_low(&self.routing, multicast);
-        let mut lists = split(&self.routing, source, high, true);
-        lists.extend(split(&self.routing, source, low, false));
-        let worm =
-            |(exit, stops)| Worm { itinerary: Itinerary::Path(Path { exit, stops }), ..Worm::path(source, Vec::new()) };
-        Plan { worms: lists.into_iter().filter(|(_, stops)| !stops.is_empty()).map(worm).collect() }
+        by_router(self.network(), multicast, |multicast| {
+            let source = multicast.source();
+            let (high, low) = high_and_low(self.routing.grid(), multicast);
+            let mut lists = split(&self.routing, source, high, true);
+            lists.extend(split(&self.routing, source, low, false));
+            let worm = |(exit, stops)| Worm {
+                itinerary: Itinerary::Path(Path { exit, stops }),
+                ..Worm::path(source, Vec::new())
+            };
+            Plan { worms: lists.into_iter().filter(|(_, stops)| !stops.is_empty()).map(worm).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -6,6 +6,7 @@ use wormcast_network::{Grid, Network, NodeId};
 use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
 use crate::algorithms::mesh::containment::{Site, chosen, column_greedy, greedy, nodes, row_greedy, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
@@ -82,8 +83,10 @@ impl Algorithm for PureNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let lists = lists(self.routing.grid(), multicast, self.greedy);
-        Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        by_router(self.network(), multicast, |multicast| {
+            let lists = lists(self.routing.grid(), multicast, self.greedy);
+            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported, WormRule};
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::containment::{Site, sites};
 use crate::algorithms::mesh::u_mesh::mesh_multicast;
 use crate::plan::{Itinerary, Plan, Worm};
@@ -154,26 +155,28 @@ impl Algorithm for Schl {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let grid = self.routing.grid();
-        let source = sites(grid, &[multicast.source()])[0];
-        let groups = Groups::new(source, &sites(grid, multicast.destinations()));
-        let head = |leaders: &Vec<Site>| leaders.iter().copied().min_by_key(|leader| leader.x.abs_diff(source.x));
-        let heads: Vec<Site> = groups.rows.values().filter_map(head).collect();
+        by_router(self.network(), multicast, |multicast| {
+            let grid = self.routing.grid();
+            let source = sites(grid, &[multicast.source()])[0];
+            let groups = Groups::new(source, &sites(grid, multicast.destinations()));
+            let head = |leaders: &Vec<Site>| leaders.iter().copied().min_by_key(|leader| leader.x.abs_diff(source.x));
+            let heads: Vec<Site> = groups.rows.values().filter_map(head).collect();
 
-        let head_nodes: Vec<NodeId> = heads.iter().map(|head| head.node).collect();
-        let mut worms = mesh_multicast(grid, source.node, &head_nodes);
-        along_row(&mut worms, source, None, &groups.own_row);
-        let mut received = received(&worms, 0);
-        let unicasts = worms.len();
-        for (head, leaders) in heads.iter().zip(groups.rows.values()) {
-            along_row(&mut worms, *head, received.get(&head.node).copied(), leaders);
-        }
-        received.extend(self::received(&worms, unicasts));
-        for group in groups.columns.values().filter(|group| group.len() > 1) {
-            let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
-            worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
-        }
-        Plan { worms }
+            let head_nodes: Vec<NodeId> = heads.iter().map(|head| head.node).collect();
+            let mut worms = mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes);
+            along_row(&mut worms, source, None, &groups.own_row);
+            let mut received = received(&worms, 0);
+            let unicasts = worms.len();
+            for (head, leaders) in heads.iter().zip(groups.rows.values()) {
+                along_row(&mut worms, *head, received.get(&head.node).copied(), leaders);
+            }
+            received.extend(self::received(&worms, unicasts));
+            for group in groups.columns.values().filter(|group| group.len() > 1) {
+                let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
+                worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
+            }
+            Plan { worms }
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{Grid, Network, NodeId};
+use wormcast_network::{Grid, Network, NodeId, RouterId};
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
@@ -63,10 +63,16 @@ impl UMesh {
 }
 
 /// The unicasts by which `source` gives a message to `others`, which are all different from it and from each other.
-pub(crate) fn mesh_multicast(grid: &Grid, source: NodeId, others: &[NodeId]) -> Vec<Worm> {
+pub(crate) fn mesh_multicast(
+    grid: &Grid,
+    router_of: impl Fn(NodeId) -> RouterId,
+    source: NodeId,
+    others: &[NodeId],
+) -> Vec<Worm> {
     // Coordinates as digits, the one that e-cube resolves first as the most significant.
     let place = |node: NodeId| {
-        let digit = |place: u64, d| place * u64::from(grid.extents()[d]) + u64::from(grid.coordinate(node.index(), d));
+        let router = router_of(node).index();
+        let digit = |place: u64, d| place * u64::from(grid.extents()[d]) + u64::from(grid.coordinate(router, d));
         (0..grid.dimensions()).fold(0u64, digit)
     };
     let nodes = others.iter().copied().chain([source]);
@@ -88,7 +94,8 @@ impl Algorithm for UMesh {
 
     fn plan(&self, multicast: &Multicast) -> Plan {
         let grid = self.routing.grid();
-        Plan { worms: mesh_multicast(grid, multicast.source(), multicast.destinations()) }
+        let router_of = |node| self.network().router_of(node);
+        Plan { worms: mesh_multicast(grid, router_of, multicast.source(), multicast.destinations()) }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

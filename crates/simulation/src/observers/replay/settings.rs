@@ -8,8 +8,8 @@ use crate::run::scenario::Scenario;
 
 /// The settings of a run by this engine: as of [`ReplayRun`](super::ReplayRun).
 ///
-/// `flits` is `exact` where docs/worm-engine.md says from the grants of a path worm alone when each flit crosses each channel: with one virtual channel, and headers that
-/// are not stripped. Otherwise it is `held`.
+/// `flits` is `exact` where docs/worm-engine.md says from the grants of a path worm alone when each flit crosses each channel: with one virtual channel, links of one
+/// cycle, and headers that are not stripped. Otherwise it is `held`.
 pub fn replay_settings(scenario: &Scenario, engine: &str, seed: u64) -> Value {
     let config = scenario.engine_config();
     let switch = scenario.switch_config();
@@ -19,7 +19,7 @@ pub fn replay_settings(scenario: &Scenario, engine: &str, seed: u64) -> Value {
         Header::AllDestinations | Header::Tree => None,
     };
     let fixed = fixed.filter(|_| switch.is_none());
-    let exact = fixed.is_some() && config.virtual_channels == 1;
+    let exact = fixed.is_some() && !config.has_streams();
     json!({
         "engine": engine,
         "seed": seed,

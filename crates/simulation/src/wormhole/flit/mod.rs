@@ -2,8 +2,8 @@
 //!
 //! The core settles who may use which channel; then the worms move one by one, each from its header backwards: a channel belongs
 //! to one worm, so what one does in a cycle cannot matter to another before the next. A worm that could not move at all sleeps
-//! until it is granted a channel. Where virtual channels share links, what one worm does matters to others: there it is links that are
-//! looked at, those that have something to move (`shared_links`).
+//! until it is granted a channel. Where virtual channels share links, what one worm does matters to others, and where links take several cycles, to itself later on: there it is links
+//! that are looked at, those that have something to move (`shared_links`).
 
 mod paths;
 mod shared_links;
@@ -12,6 +12,7 @@ mod trees;
 use wormcast_network::{ChannelId, ChannelSpace};
 use wormcast_routing::RoutingRelation;
 
+use crate::config::delay::Lags;
 use crate::core::worm::{Flits, Route, TreeRoute};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
@@ -41,6 +42,10 @@ impl Flits for FlitMovement {
         flits.reset();
     }
 
+    fn lags(flits: &PathFlits) -> &[u32] {
+        flits.lags()
+    }
+
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, _: &EngineConfig) -> TreeFlits {
         TreeFlits::new(route, header, flits - header)
     }
@@ -53,7 +58,7 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         let movement = FlitMovement {
             active: Vec::new(),
             is_active: Vec::new(),
-            shared_links: SharedLinks::new(space, config.virtual_channels),
+            shared_links: SharedLinks::new(space, &config, Lags::new(config.delay, routing.network())),
             tree_events: Vec::new(),
         };
         Self::with(routing, config, observer, movement)
@@ -91,7 +96,10 @@ impl<O: Observer> Movement<O> for FlitMovement {
 
     fn next_event(engine: &FlitEngine<'_, O>) -> Option<Cycle> {
         let idle = engine.movement.active.is_empty() && !engine.movement.shared_links.busy;
-        if idle { engine.core.next_event() } else { Some(engine.core.now) }
+        if !idle {
+            return Some(engine.core.now);
+        }
+        engine.core.next_event().into_iter().chain(engine.movement.shared_links.next_due(engine.core.now)).min()
     }
 
     fn quiet_from(engine: &FlitEngine<'_, O>) -> Cycle {
@@ -99,7 +107,7 @@ impl<O: Observer> Movement<O> for FlitMovement {
     }
 
     fn follow(engine: &mut FlitEngine<'_, O>) {
-        if engine.core.config.virtual_channels > 1 {
+        if engine.core.config.has_streams() {
             for position in 0..engine.core.granted.len() {
                 let (slot, vertex) = engine.core.granted[position];
                 engine.open_streams(slot, vertex);
@@ -124,7 +132,7 @@ impl<O: Observer> Movement<O> for FlitMovement {
         let worm = &engine.core.worms[slot as usize];
         match &worm.route {
             Route::Path(route, flits) => flits.holds_on(route, worm.flits, engine.core.config.buffer),
-            Route::Tree(..) if engine.core.config.virtual_channels > 1 => !engine.tree_moves_on_shared_links(slot),
+            Route::Tree(..) if engine.core.config.has_streams() => !engine.tree_moves_on_shared_links(slot),
             Route::Tree(..) => engine.movement.is_active.get(slot as usize) != Some(&true),
         }
     }
@@ -134,7 +142,7 @@ impl<O: Observer> Movement<O> for FlitMovement {
         match &worm.route {
             Route::Path(route, flits) => {
                 let addresses = config.header.stripped_of_path(worm.header);
-                if config.virtual_channels > 1 {
+                if config.has_streams() {
                     let left = |v| flits.left_by_streams(&engine.movement.shared_links, route, worm.flits, v);
                     PathFlits::each_held(route, addresses, left, visit);
                 } else {

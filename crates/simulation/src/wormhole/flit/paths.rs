@@ -18,6 +18,8 @@ pub struct PathFlits {
     left: Vec<u32>,
     /// Vertices that flits leave by streams, where virtual channels share links.
     streams: u32,
+    /// The lags of the links that it has taken, where some have any.
+    lags: Vec<u32>,
     /// Whether the header has arrived at the last vertex: the address flit, and once that is stripped the one behind it.
     arrived: bool,
     /// When the address flit at the last vertex is stripped.
@@ -39,6 +41,7 @@ impl PathFlits {
     pub(super) fn reset(&mut self) {
         self.left.clear();
         self.left.push(0);
+        self.lags.clear();
         (self.streams, self.arrived, self.strip_at) = (0, false, Cycle::MAX);
     }
 
@@ -53,6 +56,16 @@ impl PathFlits {
     /// The worm leaves a vertex by a stream: that, or the one behind it, is the last.
     pub(super) fn opened(&mut self, vertex: u32) {
         (self.streams, self.arrived, self.strip_at) = (vertex + 1, false, Cycle::MAX);
+    }
+
+    /// It takes a link that has this lag.
+    pub(super) fn takes_link(&mut self, lag: u32) {
+        self.lags.push(lag);
+    }
+
+    /// Those of the links that it has taken.
+    pub(super) fn lags(&self) -> &[u32] {
+        &self.lags
     }
 
     /// Address flits that were stripped.

@@ -1,4 +1,4 @@
-//! The movement phase where virtual channels share links (model.md, rule 18), for path worms and trees with independent branches.
+//! The movement phase where virtual channels share links (model.md, rule 18) or links take several cycles (rules 21 to 25), for path worms and trees with independent branches.
 //!
 //! A link moves one flit a cycle, for the ready worm that comes first in the round robin after the last user. A worm is ready
 //! on a link if it has a flit there, waiting since the start of the cycle, and the buffer ahead has room, counting what leaves
@@ -12,14 +12,19 @@
 //! What a worm sends over a virtual channel, or over a port, is a *stream*. Whether one is ready is changed by nothing but moves of its own and
 //! of its neighbours. So the first round looks at links with ready streams only, and each further one at streams whose buffers have got
 //! room in the round before: a cycle takes O(flits that move), whatever waits.
+//!
+//! Over a link that takes d cycles, what crosses in a cycle comes to the buffer behind it d - 1 cycles later, its *lag*, at the end of the movement phase; and a slot that frees there is
+//! known before it as much later, at the beginning of the phase. Both are put down for then (`Away`). With a lag of 0 that is this same cycle, as without.
 
 use wormcast_network::{ChannelId, ChannelSpace};
 
 use super::paths::report_crossing;
 use super::trees::{Copying, TreeEvent};
 use super::{FlitEngine, FlitMovement};
+use crate::config::delay::Lags;
 use crate::core::arbiter::NONE;
-use crate::core::worm::{PathRoute, Route, WormState};
+use crate::core::worm::{PathRoute, Route, TreeRoute, WormState};
+use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 
 /// Marks the vertices of trees, and deliveries among these.
@@ -59,6 +64,65 @@ struct Link {
     turn: u8,
 }
 
+/// What is on its way over links that take several cycles.
+#[derive(Default)]
+struct Away {
+    lags: Lags,
+    /// By cycle, modulo the longest lag and one: the streams whose flits come to the end of their link, and those for which slots are known to be free.
+    landing: Vec<Vec<u32>>,
+    freeing: Vec<Vec<u32>>,
+    /// By stream: flits and freed slots on their way.
+    by_stream: Vec<u32>,
+    /// All of them.
+    pending: usize,
+}
+
+impl Away {
+    fn new(lags: Lags, streams: usize) -> Self {
+        if lags.is_empty() {
+            return Self::default();
+        }
+        let cycles = lags.most() as usize + 1;
+        Self {
+            lags,
+            landing: vec![Vec::new(); cycles],
+            freeing: vec![Vec::new(); cycles],
+            by_stream: vec![0; streams],
+            pending: 0,
+        }
+    }
+
+    /// Where what comes in a cycle is.
+    fn slot(&self, cycle: Cycle) -> usize {
+        (cycle % self.landing.len() as Cycle) as usize
+    }
+
+    fn sends(&mut self, place: u32, at: Cycle) {
+        let slot = self.slot(at);
+        self.landing[slot].push(place);
+        self.by_stream[place as usize] += 1;
+        self.pending += 1;
+    }
+
+    fn gives_back(&mut self, place: u32, at: Cycle) {
+        let slot = self.slot(at);
+        self.freeing[slot].push(place);
+        self.by_stream[place as usize] += 1;
+        self.pending += 1;
+    }
+
+    /// A flit or a freed slot has come.
+    fn comes(&mut self, place: u32) {
+        self.by_stream[place as usize] -= 1;
+        self.pending -= 1;
+    }
+
+    /// Of the slots behind a stream that are not known to be free, those without a flit.
+    fn of(&self, place: usize) -> u32 {
+        self.by_stream.get(place).copied().unwrap_or(0)
+    }
+}
+
 /// All streams, whose turn it is on each link, and this cycle's bookkeeping.
 #[derive(Default)]
 pub(super) struct SharedLinks {
@@ -87,6 +151,8 @@ pub(super) struct SharedLinks {
     tails: Vec<u32>,
     /// What has happened to trees.
     tree_events: Vec<(u32, TreeEvent)>,
+    /// Flits and freed slots that are on links.
+    away: Away,
     /// Whether there may be something to move in the next cycle.
     pub(super) busy: bool,
 }
@@ -125,17 +191,19 @@ fn both(one: bool, other: bool) -> bool {
 }
 
 impl SharedLinks {
-    /// For links with several virtual channels; otherwise there is nothing to share.
-    pub(super) fn new(space: ChannelSpace, virtual_channels: u32) -> Self {
-        if virtual_channels == 1 {
+    /// For links with several virtual channels, or with lags; otherwise worms move one by one.
+    pub(super) fn new(space: ChannelSpace, config: &EngineConfig, lags: Lags) -> Self {
+        if !config.has_streams() {
             return Self::default();
         }
+        let virtual_channels = config.virtual_channels;
         debug_assert!(virtual_channels <= u64::BITS);
         let (shared, ports) = (space.links(), space.len() - space.links());
         let mut links = Self {
             virtual_channels,
             shared,
             streams: vec![Stream::default(); shared * virtual_channels as usize + ports + 1],
+            away: Away::new(lags, shared * virtual_channels as usize + ports + 1),
             links: vec![Link::default(); space.len()],
             listed: List::new(space.len()),
             coming: List::new(space.len()),
@@ -282,20 +350,104 @@ impl SharedLinks {
         if MOVES {
             self.moved.push(place);
         }
+        let lag = self.away.lags.of(channel);
         if vertex & TREE != 0 {
-            before = self.copy(worms, worm, vertex, now);
+            before = self.copy(worms, worm, vertex, (now, lag == 0));
         } else if to_come == 0 {
             self.tails.push(worm);
         }
-        let is_ready = self.frees(before as usize);
-        freed.push_if(before, is_ready);
-        if behind != NONE {
+        match self.lag_before(before) {
+            0 => {
+                let is_ready = self.frees(before as usize);
+                freed.push_if(before, is_ready);
+            }
+            lag => self.away.gives_back(before, now + Cycle::from(lag)),
+        }
+        if lag > 0 {
+            self.away.sends(place, now + Cycle::from(lag));
+        } else if behind != NONE {
             self.comes(behind);
         } else if vertex & TREE != 0 {
             self.comes_to_branches(worms, worm, vertex & !TREE);
         } else {
             self.arrivals.push(worm);
         }
+    }
+
+    /// The lag of the link of a stream, by which it is later known that a slot behind it is free.
+    #[inline]
+    fn lag_before(&self, place: u32) -> u32 {
+        if self.away.lags.is_empty() || place == self.no_stream() {
+            return 0;
+        }
+        self.away.lags.of(self.streams[place as usize].channel)
+    }
+
+    /// Before the first round: slots behind links are known to be free.
+    fn take_freed(&mut self, now: Cycle) {
+        if self.away.lags.is_empty() {
+            return;
+        }
+        let slot = self.away.slot(now);
+        let mut freeing = std::mem::take(&mut self.away.freeing[slot]);
+        for place in freeing.drain(..) {
+            self.away.comes(place);
+            if self.frees(place as usize) {
+                self.is_ready(place as usize);
+            }
+        }
+        self.away.freeing[slot] = freeing;
+    }
+
+    /// After the last round: flits come to the ends of links, and can leave the buffers there from the next cycle on.
+    fn land(&mut self, worms: &mut [WormState<FlitMovement>], now: Cycle) {
+        if self.away.lags.is_empty() {
+            return;
+        }
+        let slot = self.away.slot(now);
+        let mut landing = std::mem::take(&mut self.away.landing[slot]);
+        for place in landing.drain(..) {
+            self.away.comes(place);
+            let Stream { behind, worm, vertex, .. } = self.streams[place as usize];
+            if vertex & TREE == 0 {
+                if behind == NONE {
+                    self.arrivals.push(worm)
+                } else {
+                    self.gets_flit(behind as usize)
+                }
+                continue;
+            }
+            let vertex = (vertex & !TREE) as usize;
+            let Route::Tree(route, flits) = &mut worms[worm as usize].route else { continue };
+            if flits.lands(vertex) {
+                self.tree_events.push((worm, TreeEvent::HeaderArrived(vertex as u32)));
+            }
+            let (children, deliveries) = outputs(route, vertex);
+            children.for_each(|(channel, vc)| self.gets_flit(self.place(channel, vc)));
+            deliveries.for_each(|channel| self.gets_flit(self.place(channel, 0)));
+        }
+        self.away.landing[slot] = landing;
+    }
+
+    /// After the last round: a flit is in the buffer before a stream.
+    fn gets_flit(&mut self, place: usize) {
+        let stream = &mut self.streams[place];
+        stream.waiting += 1;
+        if stream.waiting == 1 && stream.room > 0 {
+            self.is_ready(place);
+        }
+    }
+
+    /// The next cycle, from `now` on, in which something comes to the end of a link, or is known to be free behind one.
+    pub(super) fn next_due(&self, now: Cycle) -> Option<Cycle> {
+        if self.away.pending == 0 {
+            return None;
+        }
+        let is_due = |&cycle: &Cycle| {
+            let slot = self.away.slot(cycle);
+            !self.away.landing[slot].is_empty() || !self.away.freeing[slot].is_empty()
+        };
+        (now..=now + Cycle::from(self.away.lags.most())).find(is_due)
     }
 
     /// A flit has come into the buffer before a stream. It can leave it in the next cycle.
@@ -314,11 +466,17 @@ impl SharedLinks {
     }
 
     /// A branch of a tree copies a flit; returns the stream into the buffer where that frees a slot.
-    fn copy(&mut self, worms: &mut [WormState<FlitMovement>], slot: u32, vertex: u32, now: Cycle) -> u32 {
+    fn copy(
+        &mut self,
+        worms: &mut [WormState<FlitMovement>],
+        slot: u32,
+        vertex: u32,
+        now_and_lands: (Cycle, bool),
+    ) -> u32 {
         let Route::Tree(route, flits) = &mut worms[slot as usize].route else { return self.no_stream() };
         let number = vertex & !(TREE | DELIVERY);
         let copying = if vertex & DELIVERY == 0 { Copying::To(number) } else { Copying::Consumed(number) };
-        match flits.copy(route, copying, now, |event| self.tree_events.push((slot, event))) {
+        match flits.copy(route, copying, now_and_lands, |event| self.tree_events.push((slot, event))) {
             None | Some(0) => self.no_stream(),
             Some(vertex) => {
                 let at = &route.vertices[vertex];
@@ -330,14 +488,9 @@ impl SharedLinks {
     /// A flit of a tree has come to a vertex.
     fn comes_to_branches(&mut self, worms: &[WormState<FlitMovement>], slot: u32, vertex: u32) {
         let Route::Tree(route, _) = &worms[slot as usize].route else { return };
-        let at = &route.vertices[vertex as usize];
-        for child in route.children(vertex as usize).map(|child| &route.vertices[child]).filter(|child| child.reserved)
-        {
-            self.comes(self.place(child.entered_by.raw(), child.virtual_channel) as u32);
-        }
-        for delivery in route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE) {
-            self.comes(self.place(delivery.channel.raw(), 0) as u32);
-        }
+        let (children, deliveries) = outputs(route, vertex as usize);
+        children.for_each(|(channel, vc)| self.comes(self.place(channel, vc) as u32));
+        deliveries.for_each(|channel| self.comes(self.place(channel, 0) as u32));
     }
 
     /// The number of the last flit of a path worm that has left a vertex, 0 before the first.
@@ -349,6 +502,19 @@ impl SharedLinks {
     fn may_move(&self, channel: u32, virtual_channel: u32) -> bool {
         self.links[channel as usize].ready[self.this] >> virtual_channel & 1 == 1
     }
+}
+
+/// The channels of links, with their virtual channels, and of deliveries by which a tree sends from a vertex by now.
+fn outputs(
+    route: &TreeRoute,
+    vertex: usize,
+) -> (impl Iterator<Item = (u32, u32)> + '_, impl Iterator<Item = u32> + '_) {
+    let children = route.children(vertex).map(|child| &route.vertices[child]).filter(|child| child.reserved);
+    let deliveries = route.deliveries_of(&route.vertices[vertex]).iter().map(|delivery| delivery.channel.raw());
+    (
+        children.map(|child| (child.entered_by.raw(), child.virtual_channel)),
+        deliveries.filter(|&channel| channel != NONE),
+    )
 }
 
 impl<O: Observer> FlitEngine<'_, O> {
@@ -367,11 +533,14 @@ impl<O: Observer> FlitEngine<'_, O> {
                 } else {
                     let before = shared.out_of(route, vertex - 1);
                     stream.before = before as u32;
-                    stream.waiting = buffer - shared.streams[before].room;
+                    stream.waiting = buffer - shared.streams[before].room - shared.away.of(before);
                     shared.streams[before].behind = place as u32;
                 }
                 if vertex < route.last() {
                     stream.channel = route.hop(vertex + 1).entered_by.raw();
+                    if vertex > 0 && !shared.away.lags.is_empty() {
+                        flits.takes_link(shared.away.lags.of(stream.channel));
+                    }
                 } else {
                     (stream.channel, stream.room, stream.behind) = (route.hop(vertex).consumption, NONE, no_stream);
                 }
@@ -411,6 +580,7 @@ impl<O: Observer> FlitEngine<'_, O> {
 
     pub(super) fn move_on_shared_links(&mut self) {
         let mut shared = std::mem::take(&mut self.movement.shared_links);
+        shared.take_freed(self.core.now);
         self.strip_addresses(&mut shared);
         let selector = &mut self.core.channels.arbiter.selector;
         if O::FLITS || selector.counts_flits() {
@@ -423,6 +593,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         } else {
             shared.rounds::<false>(&mut self.core.worms, self.core.now);
         }
+        shared.land(&mut self.core.worms, self.core.now);
         if O::FLITS {
             self.report_flits(&shared);
         }
@@ -433,7 +604,8 @@ impl<O: Observer> FlitEngine<'_, O> {
         for position in 0..self.core.reminded.len() {
             let slot = self.core.reminded[position];
             let Route::Path(route, _) = &self.core.worms[slot as usize].route else { continue };
-            if shared.streams[shared.out_of(route, route.last() - 1)].room < self.core.config.buffer {
+            let before = shared.out_of(route, route.last() - 1);
+            if shared.streams[before].room + shared.away.of(before) < self.core.config.buffer {
                 self.header_arrives(slot);
             }
         }
@@ -456,8 +628,10 @@ impl<O: Observer> FlitEngine<'_, O> {
             let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { continue };
             flits.strip();
             let into = shared.out_of(route, route.last() - 1);
-            if shared.frees(into) {
-                shared.is_ready(into);
+            match shared.lag_before(into as u32) {
+                0 if shared.frees(into) => shared.is_ready(into),
+                0 => {}
+                lag => shared.away.gives_back(into as u32, self.core.now + Cycle::from(lag)),
             }
         }
     }
@@ -485,7 +659,9 @@ impl<O: Observer> FlitEngine<'_, O> {
         let shared = &self.movement.shared_links;
         let mut branches = route.vertices.iter().filter(|at| at.reserved);
         let mut deliveries = route.deliveries.iter().filter(|delivery| delivery.channel.raw() != NONE);
-        flits.has_moved_before(self.core.now)
+        let under_way = shared.away.pending > 0 && flits.has_moved_before(self.core.now, shared.away.lags.most());
+        under_way
+            || flits.has_moved_before(self.core.now, 1)
             || branches.any(|at| shared.may_move(at.entered_by.raw(), at.virtual_channel))
             || deliveries.any(|delivery| shared.may_move(delivery.channel.raw(), 0))
     }

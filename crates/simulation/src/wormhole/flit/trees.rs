@@ -54,11 +54,13 @@ struct Decoder<'a> {
     descent: Option<&'a dyn TreeDescent>,
 }
 
-/// Flits that have entered a vertex and have left it on all branches; and whether the flit that names its router is stripped in
+/// Flits that have entered a vertex, or are on the link to it, and have left it on all branches; and whether the flit that names its router is stripped in
 /// this cycle.
 #[derive(Clone, Default)]
 struct VertexFlits {
     entered: u32,
+    /// Those that have come to the end of the link (on shared links).
+    landed: u32,
     left: u32,
     strips: bool,
     /// With a header that is decoded: the numbers of the header flits among those that have entered.
@@ -300,7 +302,13 @@ impl TreeFlits {
 
     /// Flits that a vertex has had, and has to make copies of.
     pub(super) fn arrived(&self, route: &TreeRoute, v: usize) -> u32 {
-        if v == 0 { route.vertices[0].total } else { self.vertices[v].entered }
+        if v == 0 { route.vertices[0].total } else { self.vertices[v].landed }
+    }
+
+    /// A flit comes to the end of the link to a vertex; returns whether it is the first.
+    pub(super) fn lands(&mut self, v: usize) -> bool {
+        self.vertices[v].landed += 1;
+        self.vertices[v].landed == 1
     }
 
     /// Whether nothing has been copied there.
@@ -311,26 +319,25 @@ impl TreeFlits {
         }
     }
 
-    /// Whether a copy was made in the cycle before `now`, on shared links.
-    pub(super) fn has_moved_before(&self, now: Cycle) -> bool {
-        self.copied_in.checked_add(1) == Some(now)
+    /// Whether a copy was made in one of the last so many cycles before `now`, on shared links.
+    pub(super) fn has_moved_before(&self, now: Cycle, cycles: u32) -> bool {
+        self.copied_in.checked_add(Cycle::from(cycles)).is_some_and(|until| until >= now)
     }
 
-    /// Makes a copy in cycle `now`, on shared links; calls `event` with what follows. Returns the vertex where it was the last one of a flit, whose slot is free.
+    /// Makes a copy in cycle `now`, on shared links, which comes to the end of its link in this cycle or not; calls `event` with what follows. Returns the vertex where it was the last one of a flit, whose slot is free.
     pub(super) fn copy(
         &mut self,
         route: &TreeRoute,
         copying: Copying,
-        now: Cycle,
+        (now, lands): (Cycle, bool),
         mut event: impl FnMut(TreeEvent),
     ) -> Option<usize> {
         self.copied = if self.copied_in == now { self.copied + 1 } else { 1 };
         self.copied_in = now;
         let v = match copying {
             Copying::To(c) => {
-                let entered = &mut self.vertices[c as usize].entered;
-                *entered += 1;
-                if *entered == 1 {
+                self.vertices[c as usize].entered += 1;
+                if lands && self.lands(c as usize) {
                     event(TreeEvent::HeaderArrived(c));
                 }
                 route.vertices[c as usize].parent

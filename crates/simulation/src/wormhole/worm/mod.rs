@@ -105,6 +105,8 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("an observer asks for single flits")
         } else if config.virtual_channels > 1 {
             Some("virtual channels share the bandwidth of their links")
+        } else if !config.delay.is_one() {
+            Some("links take more than one cycle")
         } else if config.replication == BranchReplication::Independent && !config.branching().packet_buffers {
             Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
         } else if config.header.strips_trees() && config.replication == BranchReplication::Independent {

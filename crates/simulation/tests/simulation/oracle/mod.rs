@@ -87,6 +87,8 @@ struct Vertex {
     granted: Option<Cycle>,
     /// When a flit that names this router was stripped.
     stripped: Option<Cycle>,
+    /// When the router before knows of each slot that has freed.
+    known: Vec<Cycle>,
 }
 
 impl Vertex {
@@ -102,6 +104,7 @@ impl Vertex {
             asked: false,
             granted: None,
             stripped: None,
+            known: Vec::new(),
         }
     }
 }
@@ -155,6 +158,11 @@ pub(crate) struct Oracle<'a> {
     requests: Vec<Request>,
     /// Who holds each channel: a link has as many places as virtual channels.
     held: Vec<Vec<Option<Holder>>>,
+    /// The cycles beyond the first that each channel takes.
+    lags: Vec<u64>,
+    wrong: Option<Wrong>,
+    /// Places that are released, and when the router before knows of it.
+    returning: Vec<(Cycle, u32, usize)>,
     /// The virtual channel that has used each link last.
     last_user: Vec<Option<usize>>,
     /// Flits that have crossed each channel.
@@ -166,12 +174,24 @@ pub(crate) struct Oracle<'a> {
     events: Vec<(Cycle, What)>,
 }
 
+/// What a wrong oracle takes to happen at once that takes a link's delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wrong {
+    /// Flits come to the end of a link (rule 21).
+    Arrivals,
+    /// The router before a link knows of free slots (rule 22).
+    Slots,
+    /// It knows of releases (rule 23).
+    Releases,
+}
+
 /// Runs messages until everything has come to its end or nothing can happen any more.
 pub(crate) fn tell(
     network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     config: EngineConfig,
     messages: &[Sent],
+    wrong: Option<Wrong>,
 ) -> Told {
     let space = ChannelSpace::new(network, config.ports);
     let places = |channel: usize| if channel < space.links() { config.virtual_channels as usize } else { 1 };
@@ -183,6 +203,14 @@ pub(crate) fn tell(
         worms: Vec::new(),
         requests: Vec::new(),
         held: (0..space.len()).map(|channel| vec![None; places(channel)]).collect(),
+        lags: (0..space.len() as u32)
+            .map(|channel| match ChannelId::new(channel) {
+                link if link.index() < space.links() => u64::from(config.delay.of(network, link)) - 1,
+                _ => 0,
+            })
+            .collect(),
+        wrong,
+        returning: Vec::new(),
         last_user: vec![None; space.links()],
         sent: vec![0; space.len()],
         taken: BTreeMap::new(),
@@ -191,6 +219,7 @@ pub(crate) fn tell(
     };
     // Nothing that is going to happen by itself takes longer than this.
     let patience = u64::from(config.startup + config.routing_delay + config.strip_delay + config.receive_overhead) + 10;
+    let patience = patience + 2 * oracle.lags.iter().max().unwrap();
     let mut coming = messages.iter().peekable();
     let mut last_event = 0;
     let mut now = 0;

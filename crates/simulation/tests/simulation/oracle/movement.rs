@@ -6,7 +6,7 @@ use wormcast_multicast::Itinerary;
 use wormcast_network::NodeId;
 use wormcast_simulation::{BranchReplication, Cycle, Header};
 
-use super::{Holder, Oracle, What};
+use super::{Holder, Oracle, What, Wrong};
 
 impl Oracle<'_> {
     /// Whether a flit names the router at a vertex, where it is stripped.
@@ -55,8 +55,16 @@ impl Oracle<'_> {
         }
     }
 
-    fn has_room(&self, id: usize, vertex: usize) -> bool {
-        self.worms[id].vertices[vertex].buffer.len() < self.config.buffer as usize
+    /// Whether a buffer has room, as far as is known before its link in this cycle (rule 22).
+    fn has_room(&self, now: Cycle, id: usize, vertex: usize) -> bool {
+        let at = &self.worms[id].vertices[vertex];
+        let unknown = at.known.iter().filter(|&&known| known > now).count();
+        at.buffer.len() + unknown < self.config.buffer as usize
+    }
+
+    /// The cycles beyond the first that something takes over a channel.
+    fn lag(&self, channel: u32, what: Wrong) -> u64 {
+        if self.wrong == Some(what) { 0 } else { self.lags[channel as usize] }
     }
 
     /// The flit that may leave a vertex by a group of outputs, and those of the group that it takes: it was there at the start of
@@ -72,7 +80,7 @@ impl Oracle<'_> {
         let taken: Vec<usize> = group.iter().copied().filter(|&o| self.takes(id, vertex, o, flit)).collect();
         let open = |&o: &usize| {
             let output = &at.outputs[o];
-            output.channel.is_some() && output.to.is_none_or(|to| self.has_room(id, to))
+            output.channel.is_some() && output.to.is_none_or(|to| self.has_room(now, id, to))
         };
         taken.iter().all(open).then_some((flit, taken))
     }
@@ -88,8 +96,9 @@ impl Oracle<'_> {
             self.sent[channel as usize] += 1;
             match to {
                 Some(to) => {
+                    let comes = now + self.lag(channel, Wrong::Arrivals);
                     let to = &mut self.worms[id].vertices[to];
-                    to.buffer.push_back((flit, now));
+                    to.buffer.push_back((flit, comes));
                     to.entered += 1;
                 }
                 None if flit == tail => {
@@ -115,20 +124,33 @@ impl Oracle<'_> {
         let tail = worm.flits;
         let at = &mut worm.vertices[vertex];
         let (flit, _) = at.buffer.pop_front().unwrap();
+        let (by, entered) = (at.by.unwrap(), at.entered);
+        let is_empty = at.buffer.is_empty();
+        let known = now + self.lag(by, Wrong::Slots);
+        self.worms[id].vertices[vertex].known.push(known);
         if flit == tail {
-            assert!(at.buffer.is_empty());
-            let (by, entered) = (at.by.unwrap(), at.entered);
+            assert!(is_empty);
             self.release(now, id, by, Some(vertex), entered);
         }
     }
 
     fn release(&mut self, now: Cycle, id: usize, channel: u32, vertex: Option<usize>, flits: u32) {
+        let lag = self.lag(channel, Wrong::Releases);
         let places = &mut self.held[channel as usize];
         let place = places.iter().position(|&place| place == Some((id, vertex))).expect("it holds the channel");
-        places[place] = None;
+        match lag {
+            0 => places[place] = None,
+            lag => self.returning.push((now + lag, channel, place)),
+        }
         self.log(now, What::Release { worm: id as u64, channel, flits });
-        let id_held = |place: &Option<Holder>| place.is_some_and(|(worm, _)| worm == id);
-        let holds = self.held.iter().flatten().any(id_held);
+        let returning = |channel, place| self.returning.iter().any(|&(_, c, p)| (c, p) == (channel, place));
+        let held = |(channel, places): (usize, &Vec<Option<Holder>>)| {
+            let own = |(place, holder): (usize, &Option<Holder>)| {
+                holder.is_some_and(|(worm, _)| worm == id) && !returning(channel as u32, place)
+            };
+            places.iter().enumerate().any(own)
+        };
+        let holds = self.held.iter().enumerate().any(held);
         let asks = self.requests.iter().any(|request| request.worm == id);
         if !holds && !asks {
             self.worms[id].finished = true;
@@ -170,7 +192,7 @@ impl Oracle<'_> {
             && worm.prepared.is_some_and(|prepared| prepared <= now)
             && worm.injected < worm.flits
             && worm.injected_in != Some(now)
-            && self.has_room(id, 0)
+            && self.has_room(now, id, 0)
     }
 
     fn inject(&mut self, now: Cycle, id: usize) {
@@ -216,6 +238,10 @@ impl Oracle<'_> {
     /// Rule 18: rounds, in each of which every link that has not served yet picks one of the worms that are ready by now.
     /// What needs no link moves in the first round that it can; stripped flits have left before.
     pub(super) fn move_flits(&mut self, now: Cycle) {
+        // Rule 23.
+        for (_, channel, place) in self.returning.extract_if(.., |&mut (known, ..)| known == now) {
+            self.held[channel as usize][place] = None;
+        }
         self.strip(now);
         let mut served = BTreeSet::new();
         loop {
