@@ -286,6 +286,30 @@ impl Arbiter {
         }
     }
 
+    /// A channel of a queue became free: grants it to the first request before the cycle's pass, if nothing could change the outcome: the request asks for
+    /// nothing else, so it holds up none that it would have to wait for, and none before it may take what it wants. Returns whether `grant`
+    /// describes one.
+    pub(crate) fn grant_first(&mut self, queue: u32, grant: &mut Grant) -> bool {
+        if self.divided || self.granted.is_some() {
+            return false;
+        }
+        let Some(index) = self.queues.first(queue as usize) else { return false };
+        let request = &self.requests[index as usize];
+        if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
+            return false;
+        }
+        self.grant(index, grant);
+        true
+    }
+
+    /// Whether a queue is for one channel alone.
+    pub(crate) fn is_for_one(&self, queue: u32) -> bool {
+        let (queue, links) = (queue as usize, self.space.links());
+        let pools = (self.queues.count() - links) / 2;
+        let ports = self.space.ports();
+        queue < links || if queue < links + pools { ports.injection == 1 } else { ports.consumption == 1 }
+    }
+
     /// Whether the cycle's pass has anything to look at.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
@@ -317,7 +341,6 @@ impl Arbiter {
     /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
     /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
     pub(crate) fn ask(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
-        let Wanted { pools, links, ranges, all_links } = wanted;
         if self.undisputed(key.worm, wanted, grant) {
             (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
             for &(link, vc) in &grant.links {
@@ -328,6 +351,13 @@ impl Arbiter {
             }
             return true;
         }
+        self.queue(key, worm, vertex, wanted);
+        false
+    }
+
+    /// Makes a request that cannot be granted at once: puts it at the end of the queues of everything that it asks for.
+    pub(crate) fn queue(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>) {
+        let Wanted { pools, links, ranges, all_links } = wanted;
         let index = self.free_requests.pop().unwrap_or_else(|| {
             self.requests.push(Request {
                 key,
@@ -382,7 +412,6 @@ impl Arbiter {
         if self.may_be_granted(wanted) {
             self.look_at(index);
         }
-        false
     }
 
     /// Whether something of each part is free in this cycle; if not, only a later one can bring a grant.
@@ -561,7 +590,9 @@ impl Arbiter {
             self.hold(channel, 0, grant.worm);
         }
         for (&link, &entry) in wanted.iter().zip(&entries) {
-            if self.queues.remove(link.index(), entry) || self.divided {
+            // The next has to wait if the link is the one that was granted.
+            let next_is_first = self.queues.remove(link.index(), entry);
+            if self.divided || (next_is_first && self.is_free(link, 0)) {
                 self.wake_head(link.index());
             }
         }

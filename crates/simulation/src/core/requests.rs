@@ -6,7 +6,7 @@ use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
-use super::worm::{Flits, Guide, Route};
+use super::worm::{Flits, Guide, Place, Route, Surroundings};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -51,10 +51,15 @@ impl Divided {
 }
 
 /// Keeps a worm to its `own` virtual channels, on links that have `count`; drops candidates of which it may take none. No ranges: it may take any.
+#[inline]
 fn keep_to(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges: &mut Vec<VcRange>) {
-    if own == VcRange::ANY {
-        return;
+    if own != VcRange::ANY {
+        keep_within(own, count, candidates, ranges);
     }
+}
+
+#[inline(never)]
+fn keep_within(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges: &mut Vec<VcRange>) {
     ranges.resize(candidates.len(), VcRange::ANY);
     let mut kept = 0;
     for index in 0..candidates.len() {
@@ -82,6 +87,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         let at = route.at;
+        // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
+        if self.plain
+            && at != route.heads_for
+            && (vertex > 1 || route.exit.is_none())
+            && worm.virtual_channels == VcRange::ANY
+            && let Some(link) = self.routing.only(at, route.heads_for)
+        {
+            return self.request_link(slot, vertex, link);
+        }
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
@@ -132,18 +146,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             _ => None,
         };
         if let Some(channel) = taken {
-            let addresses = self.config.header.stripped_of_path(worm.header);
-            route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
-            self.reports.observer.granted(self.now, worm.id, channel);
-            if delivers {
-                route.hop_mut(vertex).consumption = channel.raw();
-                route.reach_stops(1, self.network);
-                route.complete = true;
+            return if delivers {
+                self.reach_end(slot, vertex, channel)
             } else {
-                route.push(channel, 0, self.network.to(channel), &mut self.hops);
-            }
-            self.granted.push((slot, vertex));
-            return;
+                self.take_link(slot, vertex, channel)
+            };
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -155,6 +162,66 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let links = if candidates.is_empty() { &[][..] } else { &ranges[..] };
         self.ask(key, slot, vertex, Wanted { pools: &pools, links: &candidates, ranges: links, all_links: false });
         (self.candidates, self.ranges, self.pools) = (candidates, ranges, pools);
+    }
+
+    /// The header of a path asks for one link and nothing else.
+    #[inline]
+    fn request_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+        if self.channels.arbiter.take_link(&[link], slot).is_some() {
+            return self.take_link(slot, vertex, link);
+        }
+        let worm = &mut self.worms[slot as usize];
+        worm.requests += 1;
+        let key = Key { cycle: self.now, worm: worm.id, part: vertex };
+        let links = [link];
+        self.channels.arbiter.queue(
+            key,
+            slot,
+            vertex,
+            Wanted { pools: &[], links: &links, ranges: &[], all_links: false },
+        );
+        self.channels.arrange_wakes();
+        if O::WAITS {
+            self.reports.observer.requested(self.now, key.worm, &links);
+        }
+    }
+
+    /// A path is granted a link.
+    #[inline]
+    fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return };
+        if O::RELEASES || route.is_full() {
+            let addresses = self.config.header.stripped_of_path(worm.header);
+            route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
+        }
+        self.reports.observer.granted(self.now, worm.id, link);
+        route.push(link, 0, self.network.to(link), &mut self.hops);
+        self.goes_on(slot, vertex);
+    }
+
+    /// A path is granted the one consumption channel of its last stop.
+    fn reach_end(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
+        if O::RELEASES {
+            self.report_departures(slot, self.now);
+        }
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return };
+        self.reports.observer.granted(self.now, worm.id, channel);
+        route.hop_mut(vertex).consumption = channel.raw();
+        route.reach_stops(1, self.network);
+        route.complete = true;
+        self.goes_on(slot, vertex);
+    }
+
+    /// A path has been granted all that it asked for at a vertex behind the first.
+    #[inline]
+    fn goes_on(&mut self, slot: u32, vertex: u32) {
+        let Self { worms, config, channels, reports, now, .. } = self;
+        let at = Place { slot, vertex, now: *now };
+        if !F::goes_on(&mut worms[slot as usize], at, Surroundings { config, channels, reports }) {
+            self.granted.push((slot, vertex));
+        }
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {
@@ -293,6 +360,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 
     /// Hands a worm what it was granted.
     pub(super) fn apply(&mut self, grant: &Grant) {
+        if let (&[], &[(link, 0)], Route::Path(..)) =
+            (&grant.pooled[..], &grant.links[..], &self.worms[grant.worm as usize].route)
+        {
+            return self.take_link(grant.worm, grant.vertex, link);
+        }
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];
         for channel in grant.pooled.iter().copied().chain(grant.links.iter().map(|&(link, _)| link)) {
@@ -315,6 +387,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                         Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
                         None => route.complete = true,
                     }
+                    return self.goes_on(grant.worm, grant.vertex);
                 }
                 Route::Tree(route, _) => {
                     worm.waited += self.now - grant.requested;

@@ -69,6 +69,9 @@ pub trait Observer {
     /// Whether [`ended`](Self::ended) is called.
     const END: bool = false;
 
+    /// Whether [`released`](Self::released) is called.
+    const RELEASES: bool = true;
+
     /// A message is generated.
     fn generated(&mut self, message: &Generated<'_>) {
         let _ = message;
@@ -101,6 +104,11 @@ pub trait Observer {
         let _ = (at, worm, channel, flits);
     }
 
+    /// As [`released`](Self::released), as soon as it is known: in that cycle or before it, and of different worms and channels in any order.
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        let _ = (at, channel, flits);
+    }
+
     /// A worm delivers.
     fn delivered(&mut self, delivery: &Delivery) {
         let _ = delivery;
@@ -123,13 +131,16 @@ pub trait Observer {
     }
 }
 
-impl Observer for () {}
+impl Observer for () {
+    const RELEASES: bool = false;
+}
 
 impl<O: Observer> Observer for &mut O {
     const FLITS: bool = O::FLITS;
     const OCCUPANCY: bool = O::OCCUPANCY;
     const WAITS: bool = O::WAITS;
     const END: bool = O::END;
+    const RELEASES: bool = O::RELEASES;
 
     fn generated(&mut self, message: &Generated<'_>) {
         (**self).generated(message);
@@ -155,6 +166,10 @@ impl<O: Observer> Observer for &mut O {
         (**self).released(at, worm, channel, flits);
     }
 
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        (**self).settled(at, channel, flits);
+    }
+
     fn delivered(&mut self, delivery: &Delivery) {
         (**self).delivered(delivery);
     }
@@ -177,6 +192,7 @@ impl<O: Observer> Observer for Option<O> {
     const OCCUPANCY: bool = O::OCCUPANCY;
     const WAITS: bool = O::WAITS;
     const END: bool = O::END;
+    const RELEASES: bool = O::RELEASES;
 
     fn generated(&mut self, message: &Generated<'_>) {
         if let Some(observer) = self {
@@ -214,6 +230,12 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        if let Some(observer) = self {
+            observer.settled(at, channel, flits);
+        }
+    }
+
     fn delivered(&mut self, delivery: &Delivery) {
         if let Some(observer) = self {
             observer.delivered(delivery);
@@ -242,6 +264,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const OCCUPANCY: bool = A::OCCUPANCY || B::OCCUPANCY;
     const WAITS: bool = A::WAITS || B::WAITS;
     const END: bool = A::END || B::END;
+    const RELEASES: bool = A::RELEASES || B::RELEASES;
 
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.generated(message);
@@ -273,6 +296,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
         self.0.released(at, worm, channel, flits);
         self.1.released(at, worm, channel, flits);
+    }
+
+    #[inline]
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        self.0.settled(at, channel, flits);
+        self.1.settled(at, channel, flits);
     }
 
     fn delivered(&mut self, delivery: &Delivery) {
