@@ -123,13 +123,12 @@ impl RoutingRelation for ECube {
         // at hand, without branches.
         let mut position = 0;
         for axis in grid.axes() {
-            let here = axis.coordinate(at.index());
-            let there = axis.coordinate(target.index());
-            let (negative, positive) = (u32::from(here > 0), u32::from(here + 1 < axis.extent()));
+            let (here, there) = (axis.coordinate(at.index()), axis.coordinate(target.index()));
+            let negative = u32::from(here > 0);
             if here != there {
                 return self.network.output(at, position + (u32::from(there > here) & negative));
             }
-            position += negative + positive;
+            position += negative + u32::from(here + 1 < axis.extent());
         }
         None
     }

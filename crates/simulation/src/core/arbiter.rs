@@ -295,10 +295,33 @@ impl Arbiter {
         }
         let Some(index) = self.queues.first(queue as usize) else { return false };
         let request = &self.requests[index as usize];
+        if let (&[link], []) = (&request.links[..], &request.pools[..]) {
+            return self.grant_one(index, link, grant);
+        }
         if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
             return false;
         }
         self.grant(index, grant);
+        true
+    }
+
+    /// Grants the first request in a link's queue that link, if that is free and the request asks for nothing else.
+    fn grant_one(&mut self, index: u32, link: ChannelId, grant: &mut Grant) -> bool {
+        let hold = &mut self.holds[link.index()];
+        if !hold.is_free(self.now) {
+            return false;
+        }
+        let request = &mut self.requests[index as usize];
+        *hold = Hold::by(request.worm);
+        request.live = false;
+        (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
+        grant.pooled.clear();
+        grant.links.clear();
+        grant.links.push((link, 0));
+        // The next has to wait.
+        self.queues.remove(link.index(), request.entries[0]);
+        self.free_requests.push(index);
+        self.pending -= 1;
         true
     }
 
@@ -358,20 +381,7 @@ impl Arbiter {
     /// Makes a request that cannot be granted at once: puts it at the end of the queues of everything that it asks for.
     pub(crate) fn queue(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>) {
         let Wanted { pools, links, ranges, all_links } = wanted;
-        let index = self.free_requests.pop().unwrap_or_else(|| {
-            self.requests.push(Request {
-                key,
-                worm: NONE,
-                vertex: 0,
-                pools: Vec::new(),
-                links: Vec::new(),
-                ranges: Vec::new(),
-                all_links: false,
-                entries: Vec::new(),
-                live: false,
-            });
-            self.requests.len() as u32 - 1
-        });
+        let index = self.new_request(key);
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
         for &link in links {
             // The first in a queue looks ahead: the holder of the channel will wake those that are in it by then, if it has
@@ -440,6 +450,58 @@ impl Arbiter {
             }
         }
         None
+    }
+
+    /// As [`take_link`](Self::take_link), for one link that has no more than one virtual channel; returns whether it is granted.
+    #[inline]
+    pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> bool {
+        debug_assert_eq!(self.virtual_channels, 1);
+        let hold = &mut self.holds[link.index()];
+        let undisputed = hold.is_free(self.now) && self.queues.is_empty(link.index());
+        if undisputed {
+            *hold = Hold::by(worm);
+        }
+        undisputed
+    }
+
+    /// As [`queue`](Self::queue), for one link that is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
+        let (index, queue) = (self.new_request(key), link.index());
+        let hold = self.holds[queue];
+        let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
+        let entry = self.queues.push(queue, index);
+        let request = &mut self.requests[index as usize];
+        (request.key, request.worm, request.vertex) = (key, worm, vertex);
+        (request.all_links, request.live) = (false, true);
+        request.pools.clear();
+        request.ranges.clear();
+        request.entries.clear();
+        request.entries.push(entry);
+        request.links.clear();
+        request.links.push(link);
+        self.pending += 1;
+        if hold.is_free(self.now) {
+            self.look_at(index);
+        }
+        wake
+    }
+
+    /// A place for a request.
+    fn new_request(&mut self, key: Key) -> u32 {
+        self.free_requests.pop().unwrap_or_else(|| {
+            self.requests.push(Request {
+                key,
+                worm: NONE,
+                vertex: 0,
+                pools: Vec::new(),
+                links: Vec::new(),
+                ranges: Vec::new(),
+                all_links: false,
+                entries: Vec::new(),
+                live: false,
+            });
+            self.requests.len() as u32 - 1
+        })
     }
 
     /// As [`ask`](Self::ask), for a request for a pool alone: where paths begin and end.

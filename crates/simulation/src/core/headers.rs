@@ -22,6 +22,8 @@ pub(crate) struct Headers {
     /// Those that enter a router, and those that are freed by a flit that is stripped: each in the order of cycles.
     entering: Queue,
     freed: Queue,
+    /// Whether any of the latter request in the cycle at hand.
+    some_freed: bool,
 }
 
 /// Headers in the order of cycles.
@@ -56,12 +58,18 @@ impl Headers {
     #[inline]
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.entering.begin(now);
-        self.freed.begin(now);
+        if !self.freed.headers.is_empty() {
+            self.freed.begin(now);
+            self.some_freed = self.freed.first().is_some();
+        }
     }
 
     /// The next header of the cycle, in the order of worms.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Routed> {
+        if !self.some_freed {
+            return self.entering.take();
+        }
         match (self.entering.first(), self.freed.first()) {
             (Some(entering), Some(freed)) if freed.order() < entering.order() => self.freed.take(),
             (Some(_), _) => self.entering.take(),

@@ -245,7 +245,6 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         }
         self.channels.headers.begin(self.now);
         while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take() {
-            self.worms[slot as usize].timers -= 1;
             self.request(slot, vertex);
         }
         if self.channels.arbiter.has_work() {

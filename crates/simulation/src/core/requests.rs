@@ -6,6 +6,7 @@ use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
+use super::event::Event;
 use super::worm::{Flits, Guide, Place, Route, Surroundings};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
@@ -77,7 +78,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
     #[inline]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        match &self.worms[slot as usize].route {
+        let worm = &mut self.worms[slot as usize];
+        worm.timers -= 1;
+        match &worm.route {
             Route::Path(..) => self.request_path(slot, vertex),
             Route::Tree(..) => self.request_tree(slot, vertex),
         }
@@ -94,7 +97,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             && worm.virtual_channels == VcRange::ANY
             && let Some(link) = self.routing.only(at, route.heads_for)
         {
-            return self.request_link(slot, vertex, link);
+            if self.channels.arbiter.take_one(link, slot) {
+                return self.take_link(slot, vertex, link);
+            }
+            return self.wait_for_link(slot, vertex, link);
         }
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
@@ -164,40 +170,36 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         (self.candidates, self.ranges, self.pools) = (candidates, ranges, pools);
     }
 
-    /// The header of a path asks for one link and nothing else.
-    #[inline]
-    fn request_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
-        if self.channels.arbiter.take_link(&[link], slot).is_some() {
-            return self.take_link(slot, vertex, link);
-        }
+    /// The header of a path asks for one link and nothing else, and has to wait.
+    #[inline(never)]
+    fn wait_for_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
         let worm = &mut self.worms[slot as usize];
         worm.requests += 1;
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
-        let links = [link];
-        self.channels.arbiter.queue(
-            key,
-            slot,
-            vertex,
-            Wanted { pools: &[], links: &links, ranges: &[], all_links: false },
-        );
-        self.channels.arrange_wakes();
+        if let Some(at) = self.channels.arbiter.queue_for_one(key, slot, vertex, link) {
+            self.channels.calendar.push(at, Event::wake(link.raw()));
+        }
         if O::WAITS {
-            self.reports.observer.requested(self.now, key.worm, &links);
+            self.reports.observer.requested(self.now, key.worm, &[link]);
         }
     }
 
     /// A path is granted a link.
     #[inline]
     fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
-        let worm = &mut self.worms[slot as usize];
+        let Self { worms, config, channels, reports, now, .. } = self;
+        let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         if O::RELEASES || route.is_full() {
-            let addresses = self.config.header.stripped_of_path(worm.header);
-            route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
+            let addresses = config.header.stripped_of_path(worm.header);
+            route.report_departures(worm.id, worm.flits, addresses, *now, reports);
         }
-        self.reports.observer.granted(self.now, worm.id, link);
+        reports.observer.granted(*now, worm.id, link);
         route.push(link, 0, self.network.to(link), &mut self.hops);
-        self.goes_on(slot, vertex);
+        let at = Place { slot, vertex, now: *now };
+        if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
+            self.granted.push((slot, vertex));
+        }
     }
 
     /// A path is granted the one consumption channel of its last stop.

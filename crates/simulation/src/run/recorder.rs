@@ -242,12 +242,15 @@ impl Recorder {
             })
         };
         let (of_unicasts, of_multicasts) = (kind(&unicast, &unicast), kind(&multicast, &mean));
+        let only_unicasts = multicast.count() == 0;
         let mut last = multicast.with(&unicast);
+        let to_last = last.distribution(cycle_ns);
         let latency = Latency {
             unicast: of_unicasts,
             multicast: of_multicasts,
-            mean: mean.with(&unicast).distribution(cycle_ns),
-            last: last.distribution(cycle_ns),
+            // To one destination, they are the same.
+            mean: if only_unicasts { to_last.clone() } else { mean.with(&unicast).distribution(cycle_ns) },
+            last: to_last,
             quantiles: last.quantiles(),
             parts,
             batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
