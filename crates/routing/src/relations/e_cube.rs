@@ -123,7 +123,7 @@ impl RoutingRelation for ECube {
         // at hand, without branches.
         let mut position = 0;
         for axis in grid.axes() {
-            let (here, there) = (axis.coordinate(at.index()), axis.coordinate(target.index()));
+            let (here, there) = axis.coordinates(at.index(), target.index());
             let negative = u32::from(here > 0);
             if here != there {
                 return self.network.output(at, position + (u32::from(there > here) & negative));

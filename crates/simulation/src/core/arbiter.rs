@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, NodeId};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, RouterId};
 use wormcast_routing::VcRange;
 
 use super::hold::Hold;
@@ -98,17 +98,17 @@ pub(crate) struct Grant {
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
-/// happen in that cycle unless a request waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 4 a link
-/// and pool.
+/// happen in that cycle unless a request waits: then there is a wake-up. Memory: 16 bytes a link and pool,
+/// 8 a port, and 8 a virtual channel where links have several.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
     /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
     now: Cycle,
-    /// The holder of each virtual channel (link by link), then of each port.
+    /// The holder of each virtual channel (link by link), where links have several; then of each port.
     holds: Vec<Hold>,
-    /// Of links, then of injection pools, then of consumption pools.
+    /// Of links, with their holders where these have one virtual channel; then of injection pools, then of consumption pools.
     queues: Queues,
     requests: Vec<Request>,
     free_requests: Vec<u32>,
@@ -125,15 +125,17 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
-    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32, selector: Selector) -> Self {
+    pub(crate) fn new(network: &Network, space: ChannelSpace, virtual_channels: u32, selector: Selector) -> Self {
         let ports = space.len() - space.links();
+        let several = if virtual_channels > 1 { space.links() * virtual_channels as usize } else { 0 };
+        let ends = (0..space.links() as u32).map(|link| network.to(ChannelId::new(link)));
         Self {
             space,
             virtual_channels,
             divided: virtual_channels > 1,
             now: 0,
-            holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
-            queues: Queues::new(space.links() + 2 * nodes),
+            holds: vec![Hold::FREE; several + ports],
+            queues: Queues::new(ends, 2 * network.nodes()),
             requests: Vec::new(),
             free_requests: Vec::new(),
             work: BinaryHeap::new(),
@@ -190,22 +192,41 @@ impl Arbiter {
             .map(|(index, request)| (index as u32, request))
     }
 
-    fn index(&self, channel: ChannelId, virtual_channel: u32) -> usize {
-        let links = self.space.links();
-        if channel.index() < links {
-            channel.index() * self.virtual_channels as usize + virtual_channel as usize
-        } else {
-            links * self.virtual_channels as usize + channel.index() - links
+    /// Where the hold of a channel is in `holds`, or, the other way round, that of its line.
+    #[inline]
+    fn place(&self, channel: ChannelId, virtual_channel: u32) -> (bool, usize) {
+        let (links, count) = (self.space.links(), self.virtual_channels as usize);
+        match (channel.index() < links, count) {
+            (true, 1) => (true, channel.index()),
+            (true, _) => (false, channel.index() * count + virtual_channel as usize),
+            (false, 1) => (false, channel.index() - links),
+            (false, _) => (false, links * count + channel.index() - links),
+        }
+    }
+
+    #[inline]
+    fn held(&self, channel: ChannelId, virtual_channel: u32) -> Hold {
+        match self.place(channel, virtual_channel) {
+            (true, line) => self.queues.lines[line].hold,
+            (false, index) => self.holds[index],
+        }
+    }
+
+    #[inline]
+    fn held_mut(&mut self, channel: ChannelId, virtual_channel: u32) -> &mut Hold {
+        match self.place(channel, virtual_channel) {
+            (true, line) => &mut self.queues.lines[line].hold,
+            (false, index) => &mut self.holds[index],
         }
     }
 
     /// The slot of the worm that holds a channel and has not said until when, or `NONE`.
     pub(crate) fn holder(&self, channel: ChannelId, virtual_channel: u32) -> u32 {
-        self.holds[self.index(channel, virtual_channel)].worm()
+        self.held(channel, virtual_channel).worm()
     }
 
     fn is_free(&self, channel: ChannelId, virtual_channel: u32) -> bool {
-        self.holds[self.index(channel, virtual_channel)].is_free(self.now)
+        self.held(channel, virtual_channel).is_free(self.now)
     }
 
     fn free_virtual_channel(&self, link: ChannelId, range: VcRange) -> Option<u32> {
@@ -241,26 +262,29 @@ impl Arbiter {
 
     /// Takes a channel without a request (injection in per-port mode).
     pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
-        let index = self.index(channel, virtual_channel);
-        debug_assert!(self.holds[index].is_free(self.now), "a channel has one holder");
-        self.holds[index] = Hold::by(worm);
+        debug_assert!(self.is_free(channel, virtual_channel), "a channel has one holder");
+        *self.held_mut(channel, virtual_channel) = Hold::by(worm);
         self.granted.iter_mut().for_each(|granted| granted.push(channel));
     }
 
     /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
     #[inline]
     pub(crate) fn free_link_from(&mut self, link: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> bool {
-        let hold = &mut self.holds[link.index() * self.virtual_channels as usize + virtual_channel as usize];
-        debug_assert_eq!(hold.worm(), worm, "only the holder releases");
-        *hold = Hold::until(at);
-        !self.queues.is_empty(link.index())
+        debug_assert_eq!(self.holder(link, virtual_channel), worm, "only the holder releases");
+        let line = &mut self.queues.lines[link.index()];
+        let waits = !line.is_empty();
+        if self.virtual_channels == 1 {
+            line.hold = Hold::until(at);
+        } else {
+            *self.held_mut(link, virtual_channel) = Hold::until(at);
+        }
+        waits
     }
 
     /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
-        let index = self.index(channel, virtual_channel);
-        debug_assert_eq!(self.holds[index].worm(), worm, "only the holder releases");
-        self.holds[index] = Hold::until(at);
+        debug_assert_eq!(self.holder(channel, virtual_channel), worm, "only the holder releases");
+        *self.held_mut(channel, virtual_channel) = Hold::until(at);
         let is_link = channel.index() < self.space.links();
         let queue = if is_link { channel.index() } else { self.queue_of_port(channel) };
         (!self.queues.is_empty(queue)).then_some(queue as u32)
@@ -307,12 +331,12 @@ impl Arbiter {
 
     /// Grants the first request in a link's queue that link, if that is free and the request asks for nothing else.
     fn grant_one(&mut self, index: u32, link: ChannelId, grant: &mut Grant) -> bool {
-        let hold = &mut self.holds[link.index()];
-        if !hold.is_free(self.now) {
+        let line = &mut self.queues.lines[link.index()];
+        if !line.hold.is_free(self.now) {
             return false;
         }
         let request = &mut self.requests[index as usize];
-        *hold = Hold::by(request.worm);
+        line.hold = Hold::by(request.worm);
         request.live = false;
         (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
         grant.pooled.clear();
@@ -388,7 +412,7 @@ impl Arbiter {
             // still to say until when.
             if self.queues.is_empty(link.index()) {
                 for vc in 0..self.virtual_channels {
-                    let ends = self.holds[self.index(link, vc)].ends(self.now);
+                    let ends = self.held(link, vc).ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, link.raw())));
                 }
             }
@@ -403,7 +427,7 @@ impl Arbiter {
             };
             if self.queues.is_empty(queue) {
                 for channel in self.members(all) {
-                    let ends = self.holds[self.index(channel, 0)].ends(self.now);
+                    let ends = self.held(channel, 0).ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, queue as u32)));
                 }
             }
@@ -441,33 +465,29 @@ impl Arbiter {
             return None;
         }
         for &link in candidates {
-            if self.holds[link.index()].is_free(self.now) {
-                let undisputed = self.queues.is_empty(link.index());
-                if undisputed {
-                    self.holds[link.index()] = Hold::by(worm);
-                }
-                return undisputed.then_some(link);
+            if self.queues.lines[link.index()].hold.is_free(self.now) {
+                return self.take_one(link, worm).map(|_| link);
             }
         }
         None
     }
 
-    /// As [`take_link`](Self::take_link), for one link that has no more than one virtual channel; returns whether it is granted.
+    /// As [`take_link`](Self::take_link), for one link that has no more than one virtual channel; returns the router that it enters.
     #[inline]
-    pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> bool {
+    pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> Option<RouterId> {
         debug_assert_eq!(self.virtual_channels, 1);
-        let hold = &mut self.holds[link.index()];
-        let undisputed = hold.is_free(self.now) && self.queues.is_empty(link.index());
-        if undisputed {
-            *hold = Hold::by(worm);
+        let line = &mut self.queues.lines[link.index()];
+        if !line.hold.is_free(self.now) || !line.is_empty() {
+            return None;
         }
-        undisputed
+        line.hold = Hold::by(worm);
+        Some(line.to)
     }
 
     /// As [`queue`](Self::queue), for one link that is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
         let (index, queue) = (self.new_request(key), link.index());
-        let hold = self.holds[queue];
+        let hold = self.queues.lines[queue].hold;
         let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];

@@ -95,8 +95,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
         let mut arbiter = Arbiter::new(
+            network,
             space,
-            network.nodes(),
             config.virtual_channels,
             Selector::new(config.selection, config.seed, space.links()),
         );

@@ -97,10 +97,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             && worm.virtual_channels == VcRange::ANY
             && let Some(link) = self.routing.only(at, route.heads_for)
         {
-            if self.channels.arbiter.take_one(link, slot) {
-                return self.take_link(slot, vertex, link);
-            }
-            return self.wait_for_link(slot, vertex, link);
+            return match self.channels.arbiter.take_one(link, slot) {
+                Some(to) => self.take_link(slot, vertex, link, to),
+                None => self.wait_for_link(slot, vertex, link),
+            };
         }
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
@@ -155,7 +155,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             return if delivers {
                 self.reach_end(slot, vertex, channel)
             } else {
-                self.take_link(slot, vertex, channel)
+                self.take_link(slot, vertex, channel, self.network.to(channel))
             };
         }
         let mut pools = std::mem::take(&mut self.pools);
@@ -185,8 +185,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// A path is granted a link.
-    #[inline]
-    fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+    #[inline(never)]
+    fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
         let Self { worms, config, channels, reports, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
@@ -195,7 +195,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             route.report_departures(worm.id, worm.flits, addresses, *now, reports);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.push(link, 0, self.network.to(link), &mut self.hops);
+        route.push(link, 0, to, &mut self.hops);
         let at = Place { slot, vertex, now: *now };
         if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
             self.granted.push((slot, vertex));
@@ -365,7 +365,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         if let (&[], &[(link, 0)], Route::Path(..)) =
             (&grant.pooled[..], &grant.links[..], &self.worms[grant.worm as usize].route)
         {
-            return self.take_link(grant.worm, grant.vertex, link);
+            return self.take_link(grant.worm, grant.vertex, link, self.network.to(link));
         }
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];

@@ -154,6 +154,7 @@ impl<O: Observer> Observer for &mut O {
         (**self).requested(at, worm, channels);
     }
 
+    #[inline]
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
         (**self).granted(at, worm, channel);
     }
@@ -162,10 +163,12 @@ impl<O: Observer> Observer for &mut O {
         (**self).flit(at, worm, channel, flit);
     }
 
+    #[inline]
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
         (**self).released(at, worm, channel, flits);
     }
 
+    #[inline]
     fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
         (**self).settled(at, channel, flits);
     }
@@ -182,6 +185,7 @@ impl<O: Observer> Observer for &mut O {
         (**self).ended(end);
     }
 
+    #[inline]
     fn done(&self) -> bool {
         (**self).done()
     }
@@ -319,6 +323,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.ended(end);
     }
 
+    #[inline]
     fn done(&self) -> bool {
         self.0.done() || self.1.done()
     }

@@ -355,6 +355,7 @@ impl Observer for Recorder {
         }
     }
 
+    #[inline]
     fn done(&self) -> bool {
         match self.goal {
             Goal::Steady { count, .. } => self.complete >= count,

@@ -90,7 +90,7 @@ impl Flits for WormMovement {
     }
 
     /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
-    #[inline]
+    #[inline(always)]
     fn goes_on<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O>) -> bool {
         let Place { slot, vertex, now } = at;
         let Surroundings { config, channels, reports } = surroundings;

@@ -101,26 +101,31 @@ impl PathTimes {
     #[inline]
     pub(super) fn settle(&mut self, route: &mut PathRoute, known: u32, pace: Pace) -> Range<u32> {
         let from = self.settled;
-        if !self.strips {
-            if route.complete {
-                self.settle_rest(route, known, pace);
-            } else {
-                while pace.flit(known, self.settled) < 1 {
-                    self.settle_first(route, pace);
-                }
+        // Most headers are still within the reach of the flits behind them: nothing can be known.
+        if !self.strips && !route.complete {
+            while pace.flit(known, self.settled) < 1 {
+                self.settle_first(route, pace);
             }
             return from..self.settled;
         }
+        self.settle_more(route, known, pace);
+        from..self.settled
+    }
+
+    /// As [`settle`](Self::settle), at the end of the path or where something is stripped.
+    #[inline(never)]
+    fn settle_more(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+        if !self.strips {
+            return self.settle_rest(route, known, pace);
+        }
         let passed = self.passed;
         if !route.complete {
-            // Most headers are still within the reach of the flits behind them: nothing can be known.
             let flit = pace.flit(known, self.settled);
             if flit > i64::from(passed) || (flit == i64::from(passed) && self.strip_at == Cycle::MAX) {
-                return from..from;
+                return;
             }
         }
         self.settle_windows(route, known, pace);
-        from..self.settled
     }
 
     /// Finds the departure of the first vertex, the window of which reaches to the header.
