@@ -271,12 +271,12 @@ impl Arbiter {
     #[inline]
     pub(crate) fn free_link_from(&mut self, link: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> bool {
         debug_assert_eq!(self.holder(link, virtual_channel), worm, "only the holder releases");
-        let line = &mut self.queues.lines[link.index()];
+        let (shared, line) = (self.virtual_channels > 1, &mut self.queues.lines[link.index()]);
         let waits = !line.is_empty();
-        if self.virtual_channels == 1 {
-            line.hold = Hold::until(at);
-        } else {
+        if shared {
             *self.held_mut(link, virtual_channel) = Hold::until(at);
+        } else {
+            line.hold = Hold::until(at);
         }
         waits
     }

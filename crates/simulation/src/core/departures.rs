@@ -1,5 +1,7 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
+use std::ops::Range;
+
 use wormcast_network::{ChannelId, ChannelKind, NodeId};
 
 use super::Core;
@@ -178,7 +180,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 impl PathRoute {
     /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
     /// a delivery. `flits` is the number that the worm's sender injects, with the number of header flits, if they are stripped.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn gives_back<O: Observer>(
         &self,
         slot: u32,
@@ -205,6 +207,37 @@ impl PathRoute {
             self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
+    }
+
+    /// As [`gives_back`](Self::gives_back), for several vertices, where links have one virtual channel; calls `delivers` with those that are deliveries.
+    #[inline]
+    pub(crate) fn give_back<O: Observer>(
+        &self,
+        slot: u32,
+        (flits, addresses): (u32, Option<u32>),
+        mut vertices: Range<u32>,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+        mut delivers: impl FnMut(&mut Channels, u32),
+    ) {
+        while vertices.start < vertices.end {
+            let links = &self.hops[(vertices.start - self.origin) as usize..(vertices.end - self.origin) as usize];
+            // On nearly every hop there is a link and nothing else.
+            if vertices.start > 1 && addresses.is_none() && !channels.arbiter.selector.counts_flits() {
+                for hop in links.iter().take_while(|hop| hop.consumption == NONE) {
+                    channels.free_link(slot, hop.entered_by, 0, hop.departs + 1);
+                    reports.settled(hop.departs, hop.entered_by, flits);
+                    vertices.start += 1;
+                }
+                if vertices.is_empty() {
+                    return;
+                }
+            }
+            if self.gives_back(slot, (flits, addresses), vertices.start, channels, reports) {
+                delivers(channels, vertices.start);
+            }
+            vertices.start += 1;
+        }
     }
 
     /// Gives the consumption channels at a vertex back, which so many flits cross.

@@ -4,6 +4,8 @@
 //! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So those of a cycle
 //! are next to each other, and sorted seldom, which a calendar would have to find out.
 
+use std::ops::Range;
+
 use crate::calendar::sort;
 use crate::observers::observer::Cycle;
 
@@ -64,12 +66,25 @@ impl Headers {
         }
     }
 
+    /// Where the headers of the cycle are, if they are next to each other in the order of worms; [`at`](Self::at) gives them, and they count as taken.
+    #[inline]
+    pub(crate) fn take_all(&mut self) -> Option<Range<usize>> {
+        if self.some_freed {
+            return None;
+        }
+        let taken = std::mem::replace(&mut self.entering.taken, self.entering.due);
+        Some(taken..self.entering.due)
+    }
+
+    /// A header that enters a router, by its place.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> Routed {
+        self.entering.headers[place]
+    }
+
     /// The next header of the cycle, in the order of worms.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Routed> {
-        if !self.some_freed {
-            return self.entering.take();
-        }
         match (self.entering.first(), self.freed.first()) {
             (Some(entering), Some(freed)) if freed.order() < entering.order() => self.freed.take(),
             (Some(_), _) => self.entering.take(),
@@ -143,7 +158,10 @@ mod tests {
             let (mut headers, mut expected, mut found) = (Headers::default(), Vec::new(), Vec::new());
             for (now, entering) in (0..).zip(&cycles) {
                 headers.begin(now);
-                while let Some(header) = headers.take() {
+                let all = headers.take_all();
+                let places = all.clone().into_iter().flatten().map(|place| headers.at(place)).collect::<Vec<_>>();
+                prop_assert!(all.is_none() || headers.take().is_none());
+                for header in places.into_iter().chain(std::iter::from_fn(|| headers.take())) {
                     prop_assert_eq!(header.at, now);
                     found.push((now, header.worm, header.vertex));
                 }

@@ -41,7 +41,7 @@ use worm::{Flits, HopPool, Route, WormState};
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
-/// The shared part of an engine. Memory: 12 bytes a channel, 40 a node, and for each worm about 300 bytes and 40 a channel that
+/// The shared part of an engine. Memory: 16 bytes a link, 8 a port, 48 a node, and for each worm about 300 bytes and 40 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) network: &'a Network,
@@ -244,8 +244,15 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             self.take_events();
         }
         self.channels.headers.begin(self.now);
-        while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take() {
-            self.request(slot, vertex);
+        if let Some(all) = self.channels.headers.take_all() {
+            for place in all {
+                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+                self.request(slot, vertex);
+            }
+        } else {
+            while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take() {
+                self.request(slot, vertex);
+            }
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();

@@ -92,7 +92,9 @@ impl<'a, O: Observer, M: Movement<O>> WormholeEngine<'a, O, M> {
                 }
             }
             self.cycle();
-            if let Some(no_route) = self.core.no_route.take() {
+            if self.core.no_route.is_some()
+                && let Some(no_route) = self.core.no_route.take()
+            {
                 return StopReason::NoRoute(no_route);
             }
             if self.core.reports.observer.done() {

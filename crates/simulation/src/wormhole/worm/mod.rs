@@ -90,6 +90,7 @@ impl Flits for WormMovement {
     }
 
     /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
+    #[allow(clippy::inline_always, reason = "on every hop, from a function that seems long enough without it")]
     #[inline(always)]
     fn goes_on<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O>) -> bool {
         let Place { slot, vertex, now } = at;
@@ -110,12 +111,11 @@ impl Flits for WormMovement {
             channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
         }
         let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
-        for vertex in times.settle(route, vertex + 1, pace) {
-            if route.gives_back(slot, of_worm, vertex, channels, reports) {
-                let event = Event::of_worm(Kind::Delivers, worm.id, slot, vertex);
-                channels.deliver(now, route.hop(vertex).departs, event);
-            }
-        }
+        let departing = times.settle(route, vertex + 1, pace);
+        route.give_back(slot, of_worm, departing, channels, reports, |channels, vertex| {
+            let event = Event::of_worm(Kind::Delivers, worm.id, slot, vertex);
+            channels.deliver(now, route.hop(vertex).departs, event);
+        });
         true
     }
 }
