@@ -407,6 +407,7 @@ impl Arbiter {
         let Wanted { pools, links, ranges, all_links } = wanted;
         let index = self.new_request(key);
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
+        entries.clear();
         for &link in links {
             // The first in a queue looks ahead: the holder of the channel will wake those that are in it by then, if it has
             // still to say until when.
@@ -663,7 +664,7 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.live = false;
         (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        let (mut entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
+        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
         let pools = std::mem::take(&mut request.pools);
         for &(link, vc) in &grant.links {
             self.hold(link, vc, grant.worm);
@@ -684,7 +685,6 @@ impl Arbiter {
                 self.wake_head(queue);
             }
         }
-        entries.clear();
         let request = &mut self.requests[index as usize];
         (request.entries, request.links, request.pools) = (entries, wanted, pools);
         self.free_requests.push(index);
