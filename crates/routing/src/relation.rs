@@ -25,6 +25,13 @@ pub trait RoutingRelation: Send + Sync {
     /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>);
 
+    /// The one channel that [`candidates`](Self::candidates) lists, whichever way the header came, where the relation finds it without a list: simulations ask
+    /// on every hop. `None` where it does not, or there is no channel.
+    fn only(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
+        let _ = (at, target);
+        None
+    }
+
     /// Its optional capabilities.
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities::default()

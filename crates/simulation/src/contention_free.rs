@@ -37,6 +37,10 @@ pub fn path_delivery(timing: WormTiming, strips: &[u32], routers: u32, stop: u32
     let hop = i64::from(timing.routing_delay) + 1;
     let strip = i64::from(timing.strip_delay) + 1;
     let (flits, buffer) = (i64::from(timing.flits), i64::from(timing.buffer));
+    if strips.is_empty() && stop + 1 == routers {
+        // Of a unicast, for one: nothing is ahead.
+        return (i64::from(routers) * hop + flits) as u64;
+    }
     let mut last = 0;
     // A stretch of routers with as many strips up to each of them.
     let mut stripped = strips.partition_point(|&router| router <= stop);

@@ -1,7 +1,7 @@
 //! The engine trait and what every engine is configured with.
 
 use wormcast_multicast::Plan;
-use wormcast_network::{Network, Ports};
+use wormcast_network::{ChannelId, Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
 use crate::config::buffer::Buffer;
@@ -99,6 +99,12 @@ pub trait Engine {
     /// Calls `visit` with every channel that a worm holds and the flits that have crossed it so far, after all earlier releases
     /// have been reported.
     fn each_held(&mut self, visit: &mut dyn FnMut(Held));
+
+    /// Calls `visit` with every link that a worm holds and whose release the observer has been [told of](Observer::settled) though it is still to come: its
+    /// cycle, and the flits that will have crossed the link by then.
+    fn each_settled(&mut self, visit: &mut dyn FnMut(ChannelId, Cycle, u32)) {
+        let _ = visit;
+    }
 
     /// Every worm that has been submitted and has not delivered everywhere, by id: what it holds, what it waits for, and whether
     /// it does so forever. All earlier releases are reported before.

@@ -239,6 +239,14 @@ impl Plan {
         multicast: &Multicast,
         delivered_by: &mut Vec<(NodeId, Option<usize>)>,
     ) -> Result<(), PlanError> {
+        if let ([Worm { from, after: None, itinerary: Itinerary::Path(Path { exit: None, stops }), .. }], [_]) =
+            (&self.worms[..], multicast.destinations())
+            && *from == multicast.source()
+            && stops[..] == *multicast.destinations()
+        {
+            // A unicast.
+            return Ok(());
+        }
         // A sorted list is faster than a hash table.
         delivered_by.clear();
         delivered_by.extend(multicast.destinations().iter().map(|&node| (node, None)));

@@ -44,6 +44,15 @@ impl Axis {
             None => index / self.stride % self.extent,
         }
     }
+
+    /// The coordinates along it of two routers.
+    #[inline]
+    pub fn coordinates(&self, one: usize, other: usize) -> (u32, u32) {
+        match self.shift {
+            Some(shift) => ((one as u32) >> shift & (self.extent - 1), (other as u32) >> shift & (self.extent - 1)),
+            None => (one as u32 / self.stride % self.extent, other as u32 / self.stride % self.extent),
+        }
+    }
 }
 
 impl Grid {

@@ -105,21 +105,7 @@ impl RoutingRelation for ECube {
                 let direction = if at.raw() >> next & 1 == 1 { Direction::Negative } else { Direction::Positive };
                 out.extend(network.channel_along(at, next as usize, direction));
             }
-            Shape::Mesh(grid) => {
-                // Channels are numbered by dimension, the negative direction first; borders lack some. Counting them on the way to
-                // the dimension at hand, without branches, is what makes this fast: simulations ask on every hop.
-                let mut position = 0;
-                for axis in grid.axes() {
-                    let here = axis.coordinate(at.index());
-                    let there = axis.coordinate(target.index());
-                    let (negative, positive) = (u32::from(here > 0), u32::from(here + 1 < axis.extent()));
-                    if here != there {
-                        out.extend(network.output(at, position + (u32::from(there > here) & negative)));
-                        return;
-                    }
-                    position += negative + positive;
-                }
-            }
+            Shape::Mesh(_) => out.extend(self.only(at, target)),
             Shape::Torus(grid) => {
                 for (dimension, axis) in grid.axes().iter().enumerate() {
                     let here = axis.coordinate(at.index());
@@ -136,6 +122,22 @@ impl RoutingRelation for ECube {
             }
             _ => {}
         }
+    }
+
+    fn only(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
+        let Shape::Mesh(grid) = self.network.shape() else { return None };
+        // Channels are numbered by dimension, the negative direction first; borders lack some. They are counted on the way to the dimension
+        // at hand, without branches.
+        let mut position = 0;
+        for axis in grid.axes() {
+            let (here, there) = axis.coordinates(at.index(), target.index());
+            let negative = u32::from(here > 0);
+            if here != there {
+                return self.network.output(at, position + (u32::from(there > here) & negative));
+            }
+            position += negative + u32::from(here + 1 < axis.extent());
+        }
+        None
     }
 
     fn capabilities(&self) -> RoutingCapabilities<'_> {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, NodeId};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, RouterId};
 use wormcast_routing::VcRange;
 
 use super::hold::Hold;
@@ -98,17 +98,17 @@ pub(crate) struct Grant {
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
-/// happen in that cycle unless a request waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 4 a link
-/// and pool.
+/// happen in that cycle unless a request waits: then there is a wake-up. Memory: 16 bytes a link and pool,
+/// 8 a port, and 8 a virtual channel where links have several.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
     /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
     now: Cycle,
-    /// The holder of each virtual channel (link by link), then of each port.
+    /// The holder of each virtual channel (link by link), where links have several; then of each port.
     holds: Vec<Hold>,
-    /// Of links, then of injection pools, then of consumption pools.
+    /// Of links, with their holders where these have one virtual channel; then of injection pools, then of consumption pools.
     queues: Queues,
     requests: Vec<Request>,
     free_requests: Vec<u32>,
@@ -125,15 +125,17 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
-    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32, selector: Selector) -> Self {
+    pub(crate) fn new(network: &Network, space: ChannelSpace, virtual_channels: u32, selector: Selector) -> Self {
         let ports = space.len() - space.links();
+        let several = if virtual_channels > 1 { space.links() * virtual_channels as usize } else { 0 };
+        let ends = (0..space.links() as u32).map(|link| network.to(ChannelId::new(link)));
         Self {
             space,
             virtual_channels,
             divided: virtual_channels > 1,
             now: 0,
-            holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
-            queues: Queues::new(space.links() + 2 * nodes),
+            holds: vec![Hold::FREE; several + ports],
+            queues: Queues::new(ends, 2 * network.nodes()),
             requests: Vec::new(),
             free_requests: Vec::new(),
             work: BinaryHeap::new(),
@@ -190,22 +192,41 @@ impl Arbiter {
             .map(|(index, request)| (index as u32, request))
     }
 
-    fn index(&self, channel: ChannelId, virtual_channel: u32) -> usize {
-        let links = self.space.links();
-        if channel.index() < links {
-            channel.index() * self.virtual_channels as usize + virtual_channel as usize
-        } else {
-            links * self.virtual_channels as usize + channel.index() - links
+    /// Where the hold of a channel is in `holds`, or, the other way round, that of its line.
+    #[inline]
+    fn place(&self, channel: ChannelId, virtual_channel: u32) -> (bool, usize) {
+        let (links, count) = (self.space.links(), self.virtual_channels as usize);
+        match (channel.index() < links, count) {
+            (true, 1) => (true, channel.index()),
+            (true, _) => (false, channel.index() * count + virtual_channel as usize),
+            (false, 1) => (false, channel.index() - links),
+            (false, _) => (false, links * count + channel.index() - links),
+        }
+    }
+
+    #[inline]
+    fn held(&self, channel: ChannelId, virtual_channel: u32) -> Hold {
+        match self.place(channel, virtual_channel) {
+            (true, line) => self.queues.lines[line].hold,
+            (false, index) => self.holds[index],
+        }
+    }
+
+    #[inline]
+    fn held_mut(&mut self, channel: ChannelId, virtual_channel: u32) -> &mut Hold {
+        match self.place(channel, virtual_channel) {
+            (true, line) => &mut self.queues.lines[line].hold,
+            (false, index) => &mut self.holds[index],
         }
     }
 
     /// The slot of the worm that holds a channel and has not said until when, or `NONE`.
     pub(crate) fn holder(&self, channel: ChannelId, virtual_channel: u32) -> u32 {
-        self.holds[self.index(channel, virtual_channel)].worm()
+        self.held(channel, virtual_channel).worm()
     }
 
     fn is_free(&self, channel: ChannelId, virtual_channel: u32) -> bool {
-        self.holds[self.index(channel, virtual_channel)].is_free(self.now)
+        self.held(channel, virtual_channel).is_free(self.now)
     }
 
     fn free_virtual_channel(&self, link: ChannelId, range: VcRange) -> Option<u32> {
@@ -241,26 +262,29 @@ impl Arbiter {
 
     /// Takes a channel without a request (injection in per-port mode).
     pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
-        let index = self.index(channel, virtual_channel);
-        debug_assert!(self.holds[index].is_free(self.now), "a channel has one holder");
-        self.holds[index] = Hold::by(worm);
+        debug_assert!(self.is_free(channel, virtual_channel), "a channel has one holder");
+        *self.held_mut(channel, virtual_channel) = Hold::by(worm);
         self.granted.iter_mut().for_each(|granted| granted.push(channel));
     }
 
     /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
     #[inline]
     pub(crate) fn free_link_from(&mut self, link: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> bool {
-        let hold = &mut self.holds[link.index() * self.virtual_channels as usize + virtual_channel as usize];
-        debug_assert_eq!(hold.worm(), worm, "only the holder releases");
-        *hold = Hold::until(at);
-        !self.queues.is_empty(link.index())
+        debug_assert_eq!(self.holder(link, virtual_channel), worm, "only the holder releases");
+        let (shared, line) = (self.virtual_channels > 1, &mut self.queues.lines[link.index()]);
+        let waits = !line.is_empty();
+        if shared {
+            *self.held_mut(link, virtual_channel) = Hold::until(at);
+        } else {
+            line.hold = Hold::until(at);
+        }
+        waits
     }
 
     /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
-        let index = self.index(channel, virtual_channel);
-        debug_assert_eq!(self.holds[index].worm(), worm, "only the holder releases");
-        self.holds[index] = Hold::until(at);
+        debug_assert_eq!(self.holder(channel, virtual_channel), worm, "only the holder releases");
+        *self.held_mut(channel, virtual_channel) = Hold::until(at);
         let is_link = channel.index() < self.space.links();
         let queue = if is_link { channel.index() } else { self.queue_of_port(channel) };
         (!self.queues.is_empty(queue)).then_some(queue as u32)
@@ -284,6 +308,53 @@ impl Arbiter {
         } else {
             self.wake_all(queue);
         }
+    }
+
+    /// A channel of a queue became free: grants it to the first request before the cycle's pass, if nothing could change the outcome: the request asks for
+    /// nothing else, so it holds up none that it would have to wait for, and none before it may take what it wants. Returns whether `grant`
+    /// describes one.
+    pub(crate) fn grant_first(&mut self, queue: u32, grant: &mut Grant) -> bool {
+        if self.divided || self.granted.is_some() {
+            return false;
+        }
+        let Some(index) = self.queues.first(queue as usize) else { return false };
+        let request = &self.requests[index as usize];
+        if let (&[link], []) = (&request.links[..], &request.pools[..]) {
+            return self.grant_one(index, link, grant);
+        }
+        if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
+            return false;
+        }
+        self.grant(index, grant);
+        true
+    }
+
+    /// Grants the first request in a link's queue that link, if that is free and the request asks for nothing else.
+    fn grant_one(&mut self, index: u32, link: ChannelId, grant: &mut Grant) -> bool {
+        let line = &mut self.queues.lines[link.index()];
+        if !line.hold.is_free(self.now) {
+            return false;
+        }
+        let request = &mut self.requests[index as usize];
+        line.hold = Hold::by(request.worm);
+        request.live = false;
+        (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
+        grant.pooled.clear();
+        grant.links.clear();
+        grant.links.push((link, 0));
+        // The next has to wait.
+        self.queues.remove(link.index(), request.entries[0]);
+        self.free_requests.push(index);
+        self.pending -= 1;
+        true
+    }
+
+    /// Whether a queue is for one channel alone.
+    pub(crate) fn is_for_one(&self, queue: u32) -> bool {
+        let (queue, links) = (queue as usize, self.space.links());
+        let pools = (self.queues.count() - links) / 2;
+        let ports = self.space.ports();
+        queue < links || if queue < links + pools { ports.injection == 1 } else { ports.consumption == 1 }
     }
 
     /// Whether the cycle's pass has anything to look at.
@@ -317,7 +388,6 @@ impl Arbiter {
     /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
     /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
     pub(crate) fn ask(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
-        let Wanted { pools, links, ranges, all_links } = wanted;
         if self.undisputed(key.worm, wanted, grant) {
             (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
             for &(link, vc) in &grant.links {
@@ -328,27 +398,22 @@ impl Arbiter {
             }
             return true;
         }
-        let index = self.free_requests.pop().unwrap_or_else(|| {
-            self.requests.push(Request {
-                key,
-                worm: NONE,
-                vertex: 0,
-                pools: Vec::new(),
-                links: Vec::new(),
-                ranges: Vec::new(),
-                all_links: false,
-                entries: Vec::new(),
-                live: false,
-            });
-            self.requests.len() as u32 - 1
-        });
+        self.queue(key, worm, vertex, wanted);
+        false
+    }
+
+    /// Makes a request that cannot be granted at once: puts it at the end of the queues of everything that it asks for.
+    pub(crate) fn queue(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>) {
+        let Wanted { pools, links, ranges, all_links } = wanted;
+        let index = self.new_request(key);
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
+        entries.clear();
         for &link in links {
             // The first in a queue looks ahead: the holder of the channel will wake those that are in it by then, if it has
             // still to say until when.
             if self.queues.is_empty(link.index()) {
                 for vc in 0..self.virtual_channels {
-                    let ends = self.holds[self.index(link, vc)].ends(self.now);
+                    let ends = self.held(link, vc).ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, link.raw())));
                 }
             }
@@ -363,7 +428,7 @@ impl Arbiter {
             };
             if self.queues.is_empty(queue) {
                 for channel in self.members(all) {
-                    let ends = self.holds[self.index(channel, 0)].ends(self.now);
+                    let ends = self.held(channel, 0).ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, queue as u32)));
                 }
             }
@@ -382,7 +447,6 @@ impl Arbiter {
         if self.may_be_granted(wanted) {
             self.look_at(index);
         }
-        false
     }
 
     /// Whether something of each part is free in this cycle; if not, only a later one can bring a grant.
@@ -402,15 +466,63 @@ impl Arbiter {
             return None;
         }
         for &link in candidates {
-            if self.holds[link.index()].is_free(self.now) {
-                let undisputed = self.queues.is_empty(link.index());
-                if undisputed {
-                    self.holds[link.index()] = Hold::by(worm);
-                }
-                return undisputed.then_some(link);
+            if self.queues.lines[link.index()].hold.is_free(self.now) {
+                return self.take_one(link, worm).map(|_| link);
             }
         }
         None
+    }
+
+    /// As [`take_link`](Self::take_link), for one link that has no more than one virtual channel; returns the router that it enters.
+    #[inline]
+    pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> Option<RouterId> {
+        debug_assert_eq!(self.virtual_channels, 1);
+        let line = &mut self.queues.lines[link.index()];
+        if !line.hold.is_free(self.now) || !line.is_empty() {
+            return None;
+        }
+        line.hold = Hold::by(worm);
+        Some(line.to)
+    }
+
+    /// As [`queue`](Self::queue), for one link that is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
+        let (index, queue) = (self.new_request(key), link.index());
+        let hold = self.queues.lines[queue].hold;
+        let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
+        let entry = self.queues.push(queue, index);
+        let request = &mut self.requests[index as usize];
+        (request.key, request.worm, request.vertex) = (key, worm, vertex);
+        (request.all_links, request.live) = (false, true);
+        request.pools.clear();
+        request.ranges.clear();
+        request.entries.clear();
+        request.entries.push(entry);
+        request.links.clear();
+        request.links.push(link);
+        self.pending += 1;
+        if hold.is_free(self.now) {
+            self.look_at(index);
+        }
+        wake
+    }
+
+    /// A place for a request.
+    fn new_request(&mut self, key: Key) -> u32 {
+        self.free_requests.pop().unwrap_or_else(|| {
+            self.requests.push(Request {
+                key,
+                worm: NONE,
+                vertex: 0,
+                pools: Vec::new(),
+                links: Vec::new(),
+                ranges: Vec::new(),
+                all_links: false,
+                entries: Vec::new(),
+                live: false,
+            });
+            self.requests.len() as u32 - 1
+        })
     }
 
     /// As [`ask`](Self::ask), for a request for a pool alone: where paths begin and end.
@@ -552,7 +664,7 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.live = false;
         (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        let (mut entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
+        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
         let pools = std::mem::take(&mut request.pools);
         for &(link, vc) in &grant.links {
             self.hold(link, vc, grant.worm);
@@ -561,7 +673,9 @@ impl Arbiter {
             self.hold(channel, 0, grant.worm);
         }
         for (&link, &entry) in wanted.iter().zip(&entries) {
-            if self.queues.remove(link.index(), entry) || self.divided {
+            // The next has to wait if the link is the one that was granted.
+            let next_is_first = self.queues.remove(link.index(), entry);
+            if self.divided || (next_is_first && self.is_free(link, 0)) {
                 self.wake_head(link.index());
             }
         }
@@ -571,7 +685,6 @@ impl Arbiter {
                 self.wake_head(queue);
             }
         }
-        entries.clear();
         let request = &mut self.requests[index as usize];
         (request.entries, request.links, request.pools) = (entries, wanted, pools);
         self.free_requests.push(index);

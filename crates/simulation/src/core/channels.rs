@@ -40,6 +40,7 @@ impl Channels {
 
     /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
     /// it, flits are counted one by one.
+    #[inline]
     pub(crate) fn count_flits(&mut self, link: ChannelId, flits: u32) {
         if self.arbiter.selector.counts_flits() && !self.shared_links {
             self.arbiter.selector.crossed(link, flits);
@@ -83,10 +84,10 @@ pub(crate) struct Reports<O> {
 }
 
 impl<O: Observer> Reports<O> {
-    /// A channel was given back in cycle `at`, after `flits` flits of a worm had crossed it.
+    /// A channel will have been given back in cycle `at`, after `flits` flits of a worm have crossed it.
     #[inline]
-    pub(crate) fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
-        self.observer.released(at, worm, channel, flits);
+    pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        self.observer.settled(at, channel, flits);
         if channel.index() < self.links {
             self.flit_hops += u64::from(flits);
         }

@@ -1,12 +1,14 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
+use std::ops::Range;
+
 use wormcast_network::{ChannelId, ChannelKind, NodeId};
 
 use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{Flits, PathRoute, Route, UNKNOWN};
+use super::worm::{Flits, Hop, PathRoute, Route, UNKNOWN};
 use crate::config::switching::BranchReplication;
 use crate::contention_free::{WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
@@ -21,7 +23,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let hop = route.hop_mut(vertex);
         debug_assert_eq!(hop.departs, UNKNOWN);
         hop.departs = at;
-        route.gives_back(slot, worm.flits, vertex, &mut self.channels)
+        let addresses = self.config.header.stripped_of_path(worm.header);
+        route.gives_back(slot, (worm.flits, addresses), vertex, &mut self.channels, &mut self.reports)
     }
 
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
@@ -36,15 +39,19 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         if vertex > 0 {
             self.channels.free(slot, channel, virtual_channel, at + 1);
+            self.reports.settled(at, channel, flits);
         }
     }
 
     /// The last flit of a tree worm crosses the consumption channel of a delivery in cycle `at`, now or later: gives it back.
     pub(crate) fn tree_consumes(&mut self, slot: u32, delivery: u32, at: Cycle) {
-        let Route::Tree(route, _) = &mut self.worms[slot as usize].route else { return };
+        let worm = &mut self.worms[slot as usize];
+        let Route::Tree(route, _) = &mut worm.route else { return };
         let delivery = &mut route.deliveries[delivery as usize];
         delivery.departs = at;
         self.channels.free(slot, delivery.channel, 0, at + 1);
+        let consumed = worm.flits - self.config.header.stripped_of_tree(worm.header);
+        self.reports.settled(at, delivery.channel, consumed);
     }
 
     /// Reports what a path worm has given back in cycles before `before`. Until then its vertices stay.
@@ -72,7 +79,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let at = &mut route.vertices[vertex as usize];
         if at.departs < before && std::mem::replace(&mut at.reserved, false) {
             let (id, channel, departs, crossed) = (worm.id, at.entered_by, at.departs, at.total);
-            self.reports.released(departs, id, channel, crossed);
+            self.reports.observer.released(departs, id, channel, crossed);
         }
     }
 
@@ -84,7 +91,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         if delivery.departs < before && delivery.channel.raw() != NONE {
             let channel = std::mem::replace(&mut delivery.channel, ChannelId::new(NONE));
             let consumed = worm.flits - self.config.header.stripped_of_tree(worm.header);
-            self.reports.released(delivery.departs, worm.id, channel, consumed);
+            self.reports.observer.released(delivery.departs, worm.id, channel, consumed);
         }
     }
 
@@ -175,31 +182,97 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 
 impl PathRoute {
     /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
-    /// a delivery. `flits` is the number that the worm's sender injects.
-    #[inline]
-    pub(crate) fn gives_back(&self, slot: u32, flits: u32, vertex: u32, channels: &mut Channels) -> bool {
+    /// a delivery. `flits` is the number that the worm's sender injects, with the number of header flits, if they are stripped.
+    #[inline(never)]
+    pub(crate) fn gives_back<O: Observer>(
+        &self,
+        slot: u32,
+        (flits, addresses): (u32, Option<u32>),
+        vertex: u32,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+    ) -> bool {
         let hop = self.hop(vertex);
         if vertex > 1 {
-            if channels.arbiter.selector.counts_flits() {
-                let stripped = self.strips.partition_point(|&router| router + 1 < vertex);
-                channels.count_flits(hop.entered_by, flits - stripped as u32);
-            }
+            let stripped = match addresses {
+                None => 0,
+                Some(_) => self.strips.partition_point(|&router| router + 1 < vertex) as u32,
+            };
+            channels.count_flits(hop.entered_by, flits - stripped);
             channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            reports.settled(hop.departs, hop.entered_by, flits - stripped);
         } else if vertex == 1 {
             channels.free(slot, hop.entered_by, 0, hop.departs + 1);
+            reports.settled(hop.departs, hop.entered_by, flits);
         }
         let delivers = hop.consumption != NONE;
         if delivers {
-            self.ends_delivery(slot, vertex, channels);
+            self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
     }
 
-    /// Gives the consumption channels at a vertex back.
-    #[cold]
-    fn ends_delivery(&self, slot: u32, vertex: u32, channels: &mut Channels) {
-        let at = self.hop(vertex).departs + 1;
-        self.consumption(vertex).for_each(|channel| channels.free(slot, channel, 0, at));
+    /// As [`gives_back`](Self::gives_back), for several vertices, where links have one virtual channel; calls `delivers` with those that are deliveries.
+    #[inline]
+    pub(crate) fn give_back<O: Observer>(
+        &self,
+        slot: u32,
+        (flits, addresses): (u32, Option<u32>),
+        mut vertices: Range<u32>,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+        mut delivers: impl FnMut(&mut Channels, u32),
+    ) {
+        while vertices.start < vertices.end {
+            let links = &self.hops[(vertices.start - self.origin) as usize..(vertices.end - self.origin) as usize];
+            // On nearly every hop there is a link and nothing else.
+            if vertices.start > 1 && addresses.is_none() && !channels.arbiter.selector.counts_flits() {
+                for hop in links.iter().take_while(|hop| hop.consumption == NONE) {
+                    channels.free_link(slot, hop.entered_by, 0, hop.departs + 1);
+                    reports.settled(hop.departs, hop.entered_by, flits);
+                    vertices.start += 1;
+                }
+                if vertices.is_empty() {
+                    return;
+                }
+            }
+            if self.gives_back(slot, (flits, addresses), vertices.start, channels, reports) {
+                delivers(channels, vertices.start);
+            }
+            vertices.start += 1;
+        }
+    }
+
+    /// Gives the consumption channels at a vertex back, which so many flits cross.
+    fn ends_delivery<O: Observer>(
+        &self,
+        slot: u32,
+        vertex: u32,
+        consumed: u32,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+    ) {
+        let at = self.hop(vertex).departs;
+        for channel in self.consumption(vertex) {
+            channels.free(slot, channel, 0, at + 1);
+            reports.settled(at, channel, consumed);
+        }
+    }
+
+    /// Calls `visit` with each link that the worm holds and gives back in a cycle that is known and not before `now`: that cycle, and the flits that will
+    /// have crossed it.
+    pub(crate) fn each_settled(
+        &self,
+        (flits, addresses): (u32, Option<u32>),
+        now: Cycle,
+        visit: &mut dyn FnMut(ChannelId, Cycle, u32),
+    ) {
+        let known = |hop: &Hop| hop.departs != UNKNOWN && hop.departs >= now;
+        for (vertex, hop) in self.hops().filter(|(vertex, hop)| *vertex > 1 && known(hop)) {
+            let strips = if addresses.is_some() { &self.strips[..] } else { &[] };
+            let stripped = strips.partition_point(|&router| router + 1 < vertex) as u32;
+            visit(hop.entered_by, hop.departs, flits - stripped);
+        }
     }
 
     /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
@@ -233,16 +306,16 @@ impl PathRoute {
             }
             self.tail += 1;
             if hop.entered_by.raw() != NONE {
-                reports.released(hop.departs, worm, hop.entered_by, flits - self.stripped);
+                reports.observer.released(hop.departs, worm, hop.entered_by, flits - self.stripped);
             }
             if hop.consumption != NONE {
                 self.stripped += u32::from(addresses.is_some());
                 let consumed = flits - addresses.unwrap_or(0);
-                reports.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
+                reports.observer.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
                 let vertex = self.tail - 1;
                 let here = self.further.iter().take_while(|at| at.0 == vertex).count();
                 let further = self.further.drain(..here);
-                further.for_each(|(_, channel)| reports.released(hop.departs, worm, channel, consumed));
+                further.for_each(|(_, channel)| reports.observer.released(hop.departs, worm, channel, consumed));
             }
         }
     }

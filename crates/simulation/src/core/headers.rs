@@ -1,10 +1,10 @@
 //! Headers that spend their routing delay: the events of every hop, in queues of their own.
 //!
 //! All headers that enter a router in one cycle request in the same later one, and those that are freed by a flit that is
-//! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So queues are in
-//! order without being sorted, which a calendar would have to find out.
+//! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So those of a cycle
+//! are next to each other, and sorted seldom, which a calendar would have to find out.
 
-use std::cmp::Reverse;
+use std::ops::Range;
 
 use crate::calendar::sort;
 use crate::observers::observer::Cycle;
@@ -21,14 +21,11 @@ pub(crate) struct Routed {
 /// The headers in routers.
 #[derive(Default)]
 pub(crate) struct Headers {
-    /// Those that came in the order of worms, cycle by cycle.
+    /// Those that enter a router, and those that are freed by a flit that is stripped: each in the order of cycles.
     entering: Queue,
-    /// Those that did not, as they had waited or enter their first router; those that were freed by a flit that is stripped.
-    others: [Queue; 2],
-    /// How many there are in `others`.
-    aside: usize,
-    /// Those of `others` that request in the cycle at hand, the last one first.
-    due: Vec<Routed>,
+    freed: Queue,
+    /// Whether any of the latter request in the cycle at hand.
+    some_freed: bool,
 }
 
 /// Headers in the order of cycles.
@@ -37,6 +34,8 @@ struct Queue {
     headers: Vec<Routed>,
     /// The first that is not gone.
     taken: usize,
+    /// The end of those that request in the cycle at hand, which are in the order of worms.
+    due: usize,
 }
 
 impl Headers {
@@ -44,88 +43,102 @@ impl Headers {
     /// two kinds has to come in the order of cycles.
     #[inline]
     pub(crate) fn push(&mut self, at: Cycle, worm: u64, slot: u32, vertex: u32, stripped: bool) {
-        let header = Routed { at, worm, slot, vertex };
-        if !stripped && vertex > 1 && self.entering.continues(header) {
-            self.entering.push(header);
-        } else {
-            self.others[usize::from(stripped)].push(header);
-            self.aside += 1;
-        }
+        let queue = if stripped { &mut self.freed } else { &mut self.entering };
+        queue.push(Routed { at, worm, slot, vertex });
     }
 
     /// The cycle of the first headers.
     #[inline]
     pub(crate) fn next(&self) -> Option<Cycle> {
-        let entering = self.entering.first().map(|header| header.at);
-        if self.aside == 0 {
-            return entering;
+        match (self.entering.headers.get(self.entering.taken), self.freed.headers.get(self.freed.taken)) {
+            (Some(entering), Some(freed)) => Some(entering.at.min(freed.at)),
+            (first, None) | (None, first) => first.map(|header| header.at),
         }
-        let others = self.others.iter().filter_map(Queue::first).map(|header| header.at);
-        others.chain(entering).min()
     }
 
     /// Goes on to a cycle, whose headers [`take`](Self::take) takes then.
     #[inline]
     pub(crate) fn begin(&mut self, now: Cycle) {
-        debug_assert!(self.due.is_empty());
-        if self.aside > 0 {
-            for queue in &mut self.others {
-                while let Some(header) = queue.take(now) {
-                    self.due.push(header);
-                }
-            }
-            self.aside -= self.due.len();
-            sort(&mut self.due, |header| Reverse(header.order()));
+        self.entering.begin(now);
+        if !self.freed.headers.is_empty() {
+            self.freed.begin(now);
+            self.some_freed = self.freed.first().is_some();
         }
+    }
+
+    /// Where the headers of the cycle are, if they are next to each other in the order of worms; [`at`](Self::at) gives them, and they count as taken.
+    #[inline]
+    pub(crate) fn take_all(&mut self) -> Option<Range<usize>> {
+        if self.some_freed {
+            return None;
+        }
+        let taken = std::mem::replace(&mut self.entering.taken, self.entering.due);
+        Some(taken..self.entering.due)
+    }
+
+    /// A header that enters a router, by its place.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> Routed {
+        self.entering.headers[place]
     }
 
     /// The next header of the cycle, in the order of worms.
     #[inline]
-    pub(crate) fn take(&mut self, now: Cycle) -> Option<Routed> {
-        match (self.due.last(), self.entering.first()) {
-            (None, _) => self.entering.take(now),
-            (Some(due), Some(first)) if first.order() < due.order() => self.entering.take(now),
-            _ => self.due.pop(),
+    pub(crate) fn take(&mut self) -> Option<Routed> {
+        match (self.entering.first(), self.freed.first()) {
+            (Some(entering), Some(freed)) if freed.order() < entering.order() => self.freed.take(),
+            (Some(_), _) => self.entering.take(),
+            (None, _) => self.freed.take(),
         }
     }
 }
 
 impl Routed {
     #[inline]
-    fn order(&self) -> (Cycle, u64, u32) {
-        (self.at, self.worm, self.vertex)
+    fn order(&self) -> (u64, u32) {
+        (self.worm, self.vertex)
     }
 }
 
 impl Queue {
+    /// Puts those of a cycle in order.
     #[inline]
-    fn first(&self) -> Option<&Routed> {
-        self.headers.get(self.taken)
+    fn begin(&mut self, now: Cycle) {
+        if self.taken == self.headers.len() {
+            self.headers.clear();
+            (self.taken, self.due) = (0, 0);
+            return;
+        }
+        let (mut end, mut sorted) = (self.taken, true);
+        while let Some(header) = self.headers.get(end).filter(|header| header.at == now) {
+            sorted &= end == self.taken || self.headers[end - 1].order() < header.order();
+            end += 1;
+        }
+        self.due = end;
+        if !sorted {
+            sort(&mut self.headers[self.taken..end], Routed::order);
+        }
+        if self.taken > 64 && self.taken > self.headers.len() / 2 {
+            self.headers.drain(..self.taken);
+            (self.taken, self.due) = (0, self.due - self.taken);
+        }
     }
 
     #[inline]
-    fn take(&mut self, now: Cycle) -> Option<Routed> {
-        let header = self.first().filter(|header| header.at <= now).copied();
+    fn first(&self) -> Option<&Routed> {
+        if self.taken < self.due { self.headers.get(self.taken) } else { None }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<Routed> {
+        let header = self.first().copied();
         self.taken += usize::from(header.is_some());
         header
     }
 
-    /// Whether a header, which is no earlier than those that are there, comes after them in the order of worms.
-    #[inline]
-    fn continues(&self, header: Routed) -> bool {
-        self.taken == self.headers.len()
-            || self.headers.last().is_none_or(|last| last.at < header.at || last.worm < header.worm)
-    }
-
     #[inline]
     fn push(&mut self, header: Routed) {
-        if self.taken == self.headers.len() {
-            self.headers.clear();
-            self.taken = 0;
-        } else if self.headers.len() == self.headers.capacity() && self.taken > self.headers.len() / 2 {
-            self.headers.drain(..self.taken);
-            self.taken = 0;
-        }
+        debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
         self.headers.push(header);
     }
 }
@@ -145,7 +158,10 @@ mod tests {
             let (mut headers, mut expected, mut found) = (Headers::default(), Vec::new(), Vec::new());
             for (now, entering) in (0..).zip(&cycles) {
                 headers.begin(now);
-                while let Some(header) = headers.take(now) {
+                let all = headers.take_all();
+                let places = all.clone().into_iter().flatten().map(|place| headers.at(place)).collect::<Vec<_>>();
+                prop_assert!(all.is_none() || headers.take().is_none());
+                for header in places.into_iter().chain(std::iter::from_fn(|| headers.take())) {
                     prop_assert_eq!(header.at, now);
                     found.push((now, header.worm, header.vertex));
                 }

@@ -42,7 +42,7 @@ use worm::{Flits, HopPool, Route, WormState};
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
-/// The shared part of an engine. Memory: 12 bytes a channel, 40 a node, and for each worm about 300 bytes and 40 a channel that
+/// The shared part of an engine. Memory: 16 bytes a link, 8 a port, 48 a node, and for each worm about 300 bytes and 40 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) network: &'a Network,
@@ -54,6 +54,8 @@ pub(crate) struct Core<'a, O, F: Flits> {
     division: Option<&'a dyn VirtualChannels>,
     /// Over which routers worms go first.
     waypoints: Option<&'a dyn Waypoints>,
+    /// Whether paths ask for what the relation offers them and nothing else.
+    plain: bool,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
@@ -94,18 +96,21 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
         let mut arbiter = Arbiter::new(
+            network,
             space,
-            network.nodes(),
             config.virtual_channels,
             Selector::new(config.selection, config.seed, space.links()),
         );
         if waypoints.is_some() {
             arbiter.count_loads();
         }
+        let spread = spread.filter(|_| config.selection != SelectionPolicy::First);
+        let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
         Self {
             network,
             routing,
-            spread: spread.filter(|_| config.selection != SelectionPolicy::First),
+            spread,
+            plain,
             descent,
             division,
             waypoints,
@@ -241,9 +246,15 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             self.take_events();
         }
         self.channels.headers.begin(self.now);
-        while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take(self.now) {
-            self.worms[slot as usize].timers -= 1;
-            self.request(slot, vertex);
+        if let Some(all) = self.channels.headers.take_all() {
+            for place in all {
+                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+                self.request(slot, vertex);
+            }
+        } else {
+            while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take() {
+                self.request(slot, vertex);
+            }
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -254,25 +265,21 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     fn take_events(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
-        // A startup that takes no time is over in the same cycle: what is due can grow.
-        let mut next = 0;
-        while next < due.len() {
-            let event = due[next];
-            next += 1;
+        for event in due.drain(..) {
             let slot = event.slot;
             match event.kind() {
                 Kind::Ready => {
                     let node = self.worms[slot as usize].from;
                     self.enqueue_startup(slot);
-                    self.start_worms(node, &mut due, next);
+                    self.start_worms(node);
                 }
-                Kind::Free => self.start_worms(event.node(), &mut due, next),
+                Kind::Free => self.start_worms(event.node()),
                 Kind::Prepared => self.prepared(slot),
                 Kind::Reminder => {
                     self.worms[slot as usize].timers -= 1;
                     self.reminded.push(slot);
                 }
-                Kind::Wake => self.channels.arbiter.wake(event.queue()),
+                Kind::Wake => self.wake(event.queue()),
                 Kind::Delivers => self.channels.delivering.push(event),
                 Kind::Enters => {
                     self.worms[slot as usize].timers -= 1;
@@ -280,8 +287,25 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
             }
         }
-        due.clear();
         self.due = due;
+    }
+
+    /// A channel that requests wait for is free.
+    fn wake(&mut self, queue: u32) {
+        let mut grant = std::mem::take(&mut self.grant);
+        let mut served = false;
+        while self.channels.arbiter.grant_first(queue, &mut grant) {
+            served = true;
+            self.worms[grant.worm as usize].requests -= 1;
+            self.apply(&grant);
+            if self.channels.arbiter.is_for_one(queue) {
+                break;
+            }
+        }
+        self.grant = grant;
+        if !(served && self.channels.arbiter.is_for_one(queue)) {
+            self.channels.arbiter.wake(queue);
+        }
     }
 
     /// The cycle's pass of arbitration.

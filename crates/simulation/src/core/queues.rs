@@ -1,6 +1,9 @@
 //! First come, first served: queues of requests in one memory.
 
+use wormcast_network::RouterId;
+
 use super::arbiter::NONE;
+use super::hold::Hold;
 
 /// A request's place in a queue.
 #[derive(Clone, Copy)]
@@ -10,35 +13,56 @@ struct Entry {
     next: u32,
 }
 
+/// What every hop looks at of a link, next to each other in memory; of a pool its queue alone.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// Of a link that has one virtual channel.
+    pub(super) hold: Hold,
+    /// The last entry of the queue, or `NONE`. Entries form rings, so the last one leads to the first.
+    last: u32,
+    /// The router that the link enters.
+    pub(super) to: RouterId,
+}
+
+impl Line {
+    /// Whether nobody waits.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.last == NONE
+    }
+}
+
 /// Many queues, most of them empty. Entries keep their index until they are removed, from anywhere in the queue: O(1).
 ///
-/// Memory: 4 bytes a queue, 12 an entry.
+/// Memory: 16 bytes a queue, 12 an entry.
 pub(super) struct Queues {
-    /// The last entry of each queue, or `NONE`. Entries form rings, so the last one leads to the first.
-    last: Vec<u32>,
+    pub(super) lines: Vec<Line>,
     entries: Vec<Entry>,
     free: Vec<u32>,
 }
 
 impl Queues {
-    pub(super) fn new(count: usize) -> Self {
-        Self { last: vec![NONE; count], entries: Vec::new(), free: Vec::new() }
+    /// Empty queues, for links to these routers and for so many pools.
+    pub(super) fn new(links: impl Iterator<Item = RouterId>, pools: usize) -> Self {
+        let line = |to| Line { hold: Hold::FREE, last: NONE, to };
+        let pools = std::iter::repeat_n(RouterId::new(NONE), pools);
+        Self { lines: links.chain(pools).map(line).collect(), entries: Vec::new(), free: Vec::new() }
     }
 
     /// How many queues there are.
     pub(super) fn count(&self) -> usize {
-        self.last.len()
+        self.lines.len()
     }
 
     #[inline]
     pub(super) fn is_empty(&self, queue: usize) -> bool {
-        self.last[queue] == NONE
+        self.lines[queue].is_empty()
     }
 
     /// The first entry, or `NONE`.
     #[inline]
     fn head(&self, queue: usize) -> u32 {
-        match self.last[queue] {
+        match self.lines[queue].last {
             NONE => NONE,
             last => self.entries[last as usize].next,
         }
@@ -60,7 +84,7 @@ impl Queues {
 
     /// The requests in their order.
     pub(super) fn iter(&self, queue: usize) -> impl Iterator<Item = u32> {
-        let last = self.last[queue];
+        let last = self.lines[queue].last;
         let mut next = self.head(queue);
         std::iter::from_fn(move || {
             if next == NONE {
@@ -87,7 +111,7 @@ impl Queues {
     /// Puts a request at the end; returns its entry.
     pub(super) fn push(&mut self, queue: usize, request: u32) -> u32 {
         let index = self.free.pop().unwrap_or(self.entries.len() as u32);
-        let last = std::mem::replace(&mut self.last[queue], index);
+        let last = std::mem::replace(&mut self.lines[queue].last, index);
         let (previous, next) = match last {
             NONE => (index, index),
             _ => (last, self.entries[last as usize].next),
@@ -108,11 +132,11 @@ impl Queues {
         let Entry { previous, next, .. } = self.entries[index as usize];
         self.entries[previous as usize].next = next;
         self.entries[next as usize].previous = previous;
-        if self.last[queue] == index {
-            self.last[queue] = if previous == index { NONE } else { previous };
+        if self.lines[queue].last == index {
+            self.lines[queue].last = if previous == index { NONE } else { previous };
         }
         self.free.push(index);
-        was_head && self.last[queue] != NONE
+        was_head && self.lines[queue].last != NONE
     }
 }
 
@@ -127,7 +151,7 @@ mod tests {
         /// Against one deque a queue.
         #[test]
         fn queues_are_queues(steps in prop::collection::vec((0usize..3, 0u32..100, any::<bool>()), 1..200)) {
-            let mut queues = Queues::new(3);
+            let mut queues = Queues::new(std::iter::empty(), 3);
             let mut model: [VecDeque<(u32, u32)>; 3] = Default::default();
             for (queue, number, push) in steps {
                 if push {

@@ -6,7 +6,8 @@ use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
-use super::worm::{Flits, Guide, Route};
+use super::event::Event;
+use super::worm::{Flits, Guide, Place, Route, Surroundings};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -51,10 +52,15 @@ impl Divided {
 }
 
 /// Keeps a worm to its `own` virtual channels, on links that have `count`; drops candidates of which it may take none. No ranges: it may take any.
+#[inline]
 fn keep_to(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges: &mut Vec<VcRange>) {
-    if own == VcRange::ANY {
-        return;
+    if own != VcRange::ANY {
+        keep_within(own, count, candidates, ranges);
     }
+}
+
+#[inline(never)]
+fn keep_within(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges: &mut Vec<VcRange>) {
     ranges.resize(candidates.len(), VcRange::ANY);
     let mut kept = 0;
     for index in 0..candidates.len() {
@@ -72,7 +78,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
     #[inline]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        match &self.worms[slot as usize].route {
+        let worm = &mut self.worms[slot as usize];
+        worm.timers -= 1;
+        match &worm.route {
             Route::Path(..) => self.request_path(slot, vertex),
             Route::Tree(..) => self.request_tree(slot, vertex),
         }
@@ -82,6 +90,18 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         let at = route.at;
+        // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
+        if self.plain
+            && at != route.heads_for
+            && (vertex > 1 || route.exit.is_none())
+            && worm.virtual_channels == VcRange::ANY
+            && let Some(link) = self.routing.only(at, route.heads_for)
+        {
+            return match self.channels.arbiter.take_one(link, slot) {
+                Some(to) => self.take_link(slot, vertex, link, to),
+                None => self.wait_for_link(slot, vertex, link),
+            };
+        }
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
@@ -132,18 +152,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             _ => None,
         };
         if let Some(channel) = taken {
-            let addresses = self.config.header.stripped_of_path(worm.header);
-            route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
-            self.reports.observer.granted(self.now, worm.id, channel);
-            if delivers {
-                route.hop_mut(vertex).consumption = channel.raw();
-                route.reach_stops(1, self.network);
-                route.complete = true;
+            return if delivers {
+                self.reach_end(slot, vertex, channel)
             } else {
-                route.push(channel, 0, self.network.to(channel), &mut self.hops);
-            }
-            self.granted.push((slot, vertex));
-            return;
+                self.take_link(slot, vertex, channel, self.network.to(channel))
+            };
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -155,6 +168,62 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let links = if candidates.is_empty() { &[][..] } else { &ranges[..] };
         self.ask(key, slot, vertex, Wanted { pools: &pools, links: &candidates, ranges: links, all_links: false });
         (self.candidates, self.ranges, self.pools) = (candidates, ranges, pools);
+    }
+
+    /// The header of a path asks for one link and nothing else, and has to wait.
+    #[inline(never)]
+    fn wait_for_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+        let worm = &mut self.worms[slot as usize];
+        worm.requests += 1;
+        let key = Key { cycle: self.now, worm: worm.id, part: vertex };
+        if let Some(at) = self.channels.arbiter.queue_for_one(key, slot, vertex, link) {
+            self.channels.calendar.push(at, Event::wake(link.raw()));
+        }
+        if O::WAITS {
+            self.reports.observer.requested(self.now, key.worm, &[link]);
+        }
+    }
+
+    /// A path is granted a link.
+    #[inline(never)]
+    fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
+        let Self { worms, config, channels, reports, now, .. } = self;
+        let worm = &mut worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return };
+        if O::RELEASES || route.is_full() {
+            let addresses = config.header.stripped_of_path(worm.header);
+            route.report_departures(worm.id, worm.flits, addresses, *now, reports);
+        }
+        reports.observer.granted(*now, worm.id, link);
+        route.push(link, 0, to, &mut self.hops);
+        let at = Place { slot, vertex, now: *now };
+        if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
+            self.granted.push((slot, vertex));
+        }
+    }
+
+    /// A path is granted the one consumption channel of its last stop.
+    fn reach_end(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
+        if O::RELEASES {
+            self.report_departures(slot, self.now);
+        }
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return };
+        self.reports.observer.granted(self.now, worm.id, channel);
+        route.hop_mut(vertex).consumption = channel.raw();
+        route.reach_stops(1, self.network);
+        route.complete = true;
+        self.goes_on(slot, vertex);
+    }
+
+    /// A path has been granted all that it asked for at a vertex behind the first.
+    #[inline]
+    fn goes_on(&mut self, slot: u32, vertex: u32) {
+        let Self { worms, config, channels, reports, now, .. } = self;
+        let at = Place { slot, vertex, now: *now };
+        if !F::goes_on(&mut worms[slot as usize], at, Surroundings { config, channels, reports }) {
+            self.granted.push((slot, vertex));
+        }
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {
@@ -293,6 +362,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 
     /// Hands a worm what it was granted.
     pub(super) fn apply(&mut self, grant: &Grant) {
+        if let (&[], &[(link, 0)], Route::Path(..)) =
+            (&grant.pooled[..], &grant.links[..], &self.worms[grant.worm as usize].route)
+        {
+            return self.take_link(grant.worm, grant.vertex, link, self.network.to(link));
+        }
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];
         for channel in grant.pooled.iter().copied().chain(grant.links.iter().map(|&(link, _)| link)) {
@@ -315,6 +389,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                         Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
                         None => route.complete = true,
                     }
+                    return self.goes_on(grant.worm, grant.vertex);
                 }
                 Route::Tree(route, _) => {
                     worm.waited += self.now - grant.requested;

@@ -33,9 +33,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         node.last = slot;
     }
 
-    /// Begins the startups that a node has room for. Those that take no time are put among the cycle's events, from position
-    /// `next` on.
-    pub(super) fn start_worms(&mut self, node: NodeId, due: &mut Vec<Event>, next: usize) {
+    /// Begins the startups that a node has room for.
+    pub(super) fn start_worms(&mut self, node: NodeId) {
         loop {
             let state = self.nodes[node.index()];
             let slot = state.first;
@@ -71,12 +70,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                     self.channels.calendar.push(prepared, Event::free(node));
                 }
             }
-            let event = Event::of_worm(Kind::Prepared, id, slot, 0);
             if prepared > self.now {
-                self.channels.calendar.push(prepared, event);
+                self.channels.calendar.push(prepared, Event::of_worm(Kind::Prepared, id, slot, 0));
             } else {
-                let position = next + due[next..].partition_point(|other| *other < event);
-                due.insert(position, event);
+                // All startups of the cycle are such, and those of a node come in the order of worms.
+                self.prepared(slot);
             }
         }
     }

@@ -8,8 +8,9 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::VcRange;
 
 use super::arbiter::NONE;
+use super::channels::{Channels, Reports};
 use crate::engine::EngineConfig;
-use crate::observers::observer::{Cycle, LatencyParts};
+use crate::observers::observer::{Cycle, LatencyParts, Observer};
 
 /// A departure whose cycle is not known yet.
 pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
@@ -18,7 +19,7 @@ pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 ///
 /// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
 #[repr(C, align(64))]
-pub(crate) struct WormState<F: Flits> {
+pub struct WormState<F: Flits> {
     pub(crate) id: u64,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
@@ -107,6 +108,30 @@ pub trait Flits {
 
     /// Of a tree worm that has not begun, with so many header flits and flits in all.
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> Self::OfTree;
+
+    /// A path worm's header was granted what it needs at a vertex behind the first, in this cycle. Whether all is done that follows from it; otherwise the worm
+    /// is put among those that were `granted` something in this cycle.
+    fn goes_on<O: Observer>(_worm: &mut WormState<Self>, _at: Place, _surroundings: Surroundings<'_, O>) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+}
+
+/// A vertex of a worm, and when something happens there.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub(crate) slot: u32,
+    pub(crate) vertex: u32,
+    pub(crate) now: Cycle,
+}
+
+/// What worms share.
+pub struct Surroundings<'a, O> {
+    pub(crate) config: &'a EngineConfig,
+    pub(crate) channels: &'a mut Channels,
+    pub(crate) reports: &'a mut Reports<O>,
 }
 
 /// The route of a path worm, as far as it holds anything there: its memory depends on the worm's extent in the network, not on the whole route.
@@ -233,9 +258,9 @@ impl PathRoute {
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
         if self.hops.len() == self.hops.capacity() {
-            // Vertices that are no longer needed make room, if they are as many as those that stay: O(1) amortised.
+            // Vertices that are no longer needed make room, if they are many enough: O(1) amortised.
             let gone = (self.tail.saturating_sub(1) - self.origin) as usize;
-            if gone * 2 > self.hops.len() {
+            if gone * 4 > self.hops.len() {
                 self.hops.drain(..gone);
                 self.origin += gone as u32;
             } else {
@@ -255,8 +280,15 @@ impl PathRoute {
         self.named = false;
     }
 
+    /// Whether the next vertex needs room that those make which are no longer needed.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.hops.len() == self.hops.capacity()
+    }
+
     /// Returns its memory to the pool.
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
+        self.further.clear();
         pool.put(std::mem::take(&mut self.hops));
     }
 

@@ -69,6 +69,9 @@ pub trait Observer {
     /// Whether [`ended`](Self::ended) is called.
     const END: bool = false;
 
+    /// Whether [`released`](Self::released) is called.
+    const RELEASES: bool = true;
+
     /// A message is generated.
     fn generated(&mut self, message: &Generated<'_>) {
         let _ = message;
@@ -101,6 +104,11 @@ pub trait Observer {
         let _ = (at, worm, channel, flits);
     }
 
+    /// As [`released`](Self::released), as soon as it is known: in that cycle or before it, and of different worms and channels in any order.
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        let _ = (at, channel, flits);
+    }
+
     /// A worm delivers.
     fn delivered(&mut self, delivery: &Delivery) {
         let _ = delivery;
@@ -123,13 +131,16 @@ pub trait Observer {
     }
 }
 
-impl Observer for () {}
+impl Observer for () {
+    const RELEASES: bool = false;
+}
 
 impl<O: Observer> Observer for &mut O {
     const FLITS: bool = O::FLITS;
     const OCCUPANCY: bool = O::OCCUPANCY;
     const WAITS: bool = O::WAITS;
     const END: bool = O::END;
+    const RELEASES: bool = O::RELEASES;
 
     fn generated(&mut self, message: &Generated<'_>) {
         (**self).generated(message);
@@ -143,6 +154,7 @@ impl<O: Observer> Observer for &mut O {
         (**self).requested(at, worm, channels);
     }
 
+    #[inline]
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
         (**self).granted(at, worm, channel);
     }
@@ -151,8 +163,14 @@ impl<O: Observer> Observer for &mut O {
         (**self).flit(at, worm, channel, flit);
     }
 
+    #[inline]
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
         (**self).released(at, worm, channel, flits);
+    }
+
+    #[inline]
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        (**self).settled(at, channel, flits);
     }
 
     fn delivered(&mut self, delivery: &Delivery) {
@@ -167,6 +185,7 @@ impl<O: Observer> Observer for &mut O {
         (**self).ended(end);
     }
 
+    #[inline]
     fn done(&self) -> bool {
         (**self).done()
     }
@@ -177,6 +196,7 @@ impl<O: Observer> Observer for Option<O> {
     const OCCUPANCY: bool = O::OCCUPANCY;
     const WAITS: bool = O::WAITS;
     const END: bool = O::END;
+    const RELEASES: bool = O::RELEASES;
 
     fn generated(&mut self, message: &Generated<'_>) {
         if let Some(observer) = self {
@@ -214,6 +234,12 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        if let Some(observer) = self {
+            observer.settled(at, channel, flits);
+        }
+    }
+
     fn delivered(&mut self, delivery: &Delivery) {
         if let Some(observer) = self {
             observer.delivered(delivery);
@@ -242,6 +268,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const OCCUPANCY: bool = A::OCCUPANCY || B::OCCUPANCY;
     const WAITS: bool = A::WAITS || B::WAITS;
     const END: bool = A::END || B::END;
+    const RELEASES: bool = A::RELEASES || B::RELEASES;
 
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.generated(message);
@@ -275,6 +302,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.released(at, worm, channel, flits);
     }
 
+    #[inline]
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        self.0.settled(at, channel, flits);
+        self.1.settled(at, channel, flits);
+    }
+
     fn delivered(&mut self, delivery: &Delivery) {
         self.0.delivered(delivery);
         self.1.delivered(delivery);
@@ -290,6 +323,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.ended(end);
     }
 
+    #[inline]
     fn done(&self) -> bool {
         self.0.done() || self.1.done()
     }

@@ -53,7 +53,10 @@ impl Batches {
     }
 
     fn of(&self, message: u64) -> usize {
-        (u128::from(message) * BATCHES as u128 / u128::from(self.messages)) as usize
+        match message.checked_mul(BATCHES as u64) {
+            Some(product) => (product / self.messages) as usize,
+            None => (u128::from(message) * BATCHES as u128 / u128::from(self.messages)) as usize,
+        }
     }
 
     /// Message number `message` of the window, from 0, was generated.

@@ -5,10 +5,26 @@ use wormcast_network::ChannelId;
 use crate::observers::observer::Cycle;
 use crate::run::result::LinkUse;
 
+/// The links that worms hold at the beginning of a cycle.
+#[derive(Default)]
+pub(crate) struct Crossing {
+    /// With the flits that have crossed them.
+    pub(crate) held: Vec<(ChannelId, u32)>,
+    /// Those of them whose release the counter has been told of and is still to come: its cycle, and the flits that will have crossed by then.
+    pub(crate) settled: Vec<(ChannelId, Cycle, u32)>,
+}
+
+impl Crossing {
+    /// Cycles from `now` on in which links will have been held that have been counted.
+    fn ahead(&self, now: Cycle) -> i64 {
+        self.settled.iter().map(|&(_, at, _)| at as i64 + 1 - now as i64).sum()
+    }
+}
+
 /// Counts flits that crossed links and cycles in which these were held, between two cycles of a run. Memory: 8 bytes a link.
 pub(crate) struct LinkCounter {
-    /// Cycles that all links were held, less the grant times of those who hold one now: adding the time for each of them
-    /// completes it.
+    /// Cycles that all links were held, to their release if that is known, less the grant times of the other `holders`: adding the time for
+    /// each of them completes it.
     held: i64,
     holders: i64,
     /// Flits that have crossed each link since the window was opened, less those that its holder had sent before.
@@ -31,8 +47,9 @@ impl LinkCounter {
         }
     }
 
+    /// It has become known that a channel is released in cycle `at`.
     #[inline]
-    pub(crate) fn released(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+    pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
         if let Some(count) = self.flits.get_mut(channel.index()) {
             self.held += at as i64 + 1;
             self.holders -= 1;
@@ -43,31 +60,41 @@ impl LinkCounter {
         }
     }
 
-    /// Starts the window at the beginning of cycle `now`; `crossing` lists the links that are held and the flits that have
-    /// crossed them for their holders.
-    pub(crate) fn open(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
+    /// Starts the window at the beginning of cycle `now`; `crossing` lists the links that are held.
+    pub(crate) fn open(&mut self, now: Cycle, crossing: &Crossing) {
         self.flits.fill(0);
-        for &(channel, crossed) in crossing {
+        for &(channel, crossed) in &crossing.held {
             self.flits[channel.index()] -= i64::from(crossed);
         }
-        self.opened = Some((now, self.held + self.holders * now as i64));
+        for &(channel, _, flits) in &crossing.settled {
+            self.flits[channel.index()] += i64::from(flits);
+        }
+        self.opened = Some((now, self.held_until(now, crossing)));
     }
 
     /// Ends it at the beginning of cycle `now`.
-    pub(crate) fn close(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
+    pub(crate) fn close(&mut self, now: Cycle, crossing: &Crossing) {
         let Some((from, held_before)) = self.opened.take() else { return };
         let cycles = now.saturating_sub(from) as f64;
         if cycles == 0.0 || self.flits.is_empty() {
             return;
         }
-        for &(channel, crossed) in crossing {
+        for &(channel, crossed) in &crossing.held {
             self.flits[channel.index()] += i64::from(crossed);
+        }
+        for &(channel, _, flits) in &crossing.settled {
+            self.flits[channel.index()] -= i64::from(flits);
         }
         let links = self.flits.len() as f64;
         let busy = self.flits.iter().sum::<i64>() as f64 / links / cycles;
-        let held = (self.held + self.holders * now as i64 - held_before) as f64 / links / cycles;
+        let held = (self.held_until(now, crossing) - held_before) as f64 / links / cycles;
         let busiest = self.flits.iter().max().copied().unwrap_or(0) as f64 / cycles;
         self.closed = LinkUse { busy, busiest, held, blocked: (held - busy).max(0.0) };
+    }
+
+    /// Cycles before `now` that links were held.
+    fn held_until(&self, now: Cycle, crossing: &Crossing) -> i64 {
+        self.held + self.holders * now as i64 - crossing.ahead(now)
     }
 
     /// Flits that crossed each link in the window that was closed last.

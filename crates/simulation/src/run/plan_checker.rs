@@ -14,6 +14,8 @@ const CHECKED: u32 = 100;
 /// Checks plans against the contract of their algorithm. Every plan must deliver to each destination exactly once. The first plans of
 /// an algorithm from outside the project must also have routes and stay within the declared dependencies.
 pub(crate) struct PlanChecker<'a> {
+    /// Whether the algorithm sends every multicast.
+    sends_all: bool,
     /// Plans still to be checked in full.
     left: u32,
     declared: Option<Dependencies<'a>>,
@@ -24,7 +26,8 @@ pub(crate) struct PlanChecker<'a> {
 impl<'a> PlanChecker<'a> {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         let is_own = is_own(scenario.algorithm.as_ref());
-        Self { left: if is_own { CHECKED } else { 0 }, declared: None, delivered_by: Vec::new() }
+        let sends_all = scenario.algorithm.capabilities().selective.is_none();
+        Self { sends_all, left: if is_own { CHECKED } else { 0 }, declared: None, delivered_by: Vec::new() }
     }
 
     pub(crate) fn check(
@@ -34,7 +37,9 @@ impl<'a> PlanChecker<'a> {
         plan: &Plan,
     ) -> Result<(), SimulationError> {
         let (network, algorithm) = (&*scenario.network, &*scenario.algorithm);
-        if let Some(problem) = algorithm.refusal(multicast) {
+        if !self.sends_all
+            && let Some(problem) = algorithm.refusal(multicast)
+        {
             let source = network.node_label(multicast.source());
             return Err(SimulationError::Refused { source_node: source, problem });
         }

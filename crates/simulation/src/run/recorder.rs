@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, NodeId, RouterId};
 use crate::observers::buffer_use::BufferCounter;
 use crate::observers::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 use crate::run::batches::{Batches, depends_on_window};
-use crate::run::link_use::LinkCounter;
+use crate::run::link_use::{Crossing, LinkCounter};
 use crate::run::result::{KindLatency, Latency, Messages, Parts, Window};
 use crate::run::sample::Sample;
 
@@ -119,14 +119,14 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn open_window(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
+    pub(crate) fn open_window(&mut self, now: Cycle, crossing: &Crossing) {
         self.window.from = now;
         self.window_open = true;
         self.measures = true;
         self.links.open(now, crossing);
     }
 
-    pub(crate) fn close_window(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
+    pub(crate) fn close_window(&mut self, now: Cycle, crossing: &Crossing) {
         if std::mem::take(&mut self.window_open) {
             self.window.to = now;
             self.links.close(now, crossing);
@@ -247,12 +247,15 @@ impl Recorder {
             })
         };
         let (of_unicasts, of_multicasts) = (kind(&unicast, &unicast), kind(&multicast, &mean));
+        let only_unicasts = multicast.count() == 0;
         let mut last = multicast.with(&unicast);
+        let to_last = last.distribution(cycle_ns);
         let latency = Latency {
             unicast: of_unicasts,
             multicast: of_multicasts,
-            mean: mean.with(&unicast).distribution(cycle_ns),
-            last: last.distribution(cycle_ns),
+            // To one destination, they are the same.
+            mean: if only_unicasts { to_last.clone() } else { mean.with(&unicast).distribution(cycle_ns) },
+            last: to_last,
             quantiles: last.quantiles(),
             parts,
             batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
@@ -273,6 +276,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     const OCCUPANCY: bool = true;
+    const RELEASES: bool = false;
 
     fn generated(&mut self, message: &Generated<'_>) {
         let mut wanted = self.spare.pop().unwrap_or_default();
@@ -307,8 +311,8 @@ impl Observer for Recorder {
     }
 
     #[inline]
-    fn released(&mut self, at: Cycle, _worm: u64, channel: ChannelId, flits: u32) {
-        self.links.released(at, channel, flits);
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        self.links.settled(at, channel, flits);
     }
 
     fn buffered(&mut self, _at: Cycle, switch: RouterId, flits: u64) {
@@ -356,6 +360,7 @@ impl Observer for Recorder {
         }
     }
 
+    #[inline]
     fn done(&self) -> bool {
         match self.goal {
             Goal::Steady { count, .. } => self.complete >= count,

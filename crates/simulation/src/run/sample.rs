@@ -16,7 +16,8 @@ const DIGITS: u32 = 14;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sample {
     count: u64,
-    /// Sums of latencies by their divisors. Whole numbers: the order in which messages complete does not matter.
+    /// Sums of latencies by their divisors, that of the divisor 1 apart. Whole numbers: the order in which messages complete does not matter.
+    whole: u128,
     sums: BTreeMap<u32, u128>,
     most: f64,
     values: Values,
@@ -33,7 +34,10 @@ struct Values {
 impl Sample {
     /// Adds `sum / divisor`.
     pub(crate) fn add(&mut self, sum: u64, divisor: u32) {
-        *self.sums.entry(divisor).or_default() += u128::from(sum);
+        match divisor {
+            1 => self.whole += u128::from(sum),
+            _ => *self.sums.entry(divisor).or_default() += u128::from(sum),
+        }
         let value = sum as f64 / f64::from(divisor);
         self.count += 1;
         self.most = self.most.max(value);
@@ -47,8 +51,12 @@ impl Sample {
 
     /// The values of both.
     pub(crate) fn with(mut self, other: &Self) -> Self {
+        if self.count == 0 {
+            return other.clone();
+        }
         self.count += other.count;
         self.most = self.most.max(other.most);
+        self.whole += other.whole;
         for (&divisor, &sum) in &other.sums {
             *self.sums.entry(divisor).or_default() += sum;
         }
@@ -59,7 +67,8 @@ impl Sample {
 
     /// The mean; `None` without values.
     pub(crate) fn mean(&self) -> Option<f64> {
-        let total: f64 = self.sums.iter().map(|(&divisor, &sum)| sum as f64 / f64::from(divisor)).sum();
+        let parts = self.sums.iter().map(|(&divisor, &sum)| sum as f64 / f64::from(divisor));
+        let total = parts.fold(self.whole as f64, |total, part| total + part);
         (self.count > 0).then(|| total / self.count as f64)
     }
 
@@ -157,7 +166,8 @@ impl Values {
     /// The values at these ranks, from 1 on, which do not decrease.
     fn at(&mut self, ranks: impl Iterator<Item = u64>) -> Vec<Tied> {
         if self.classes.is_empty() {
-            self.kept.sort_unstable_by(f64::total_cmp);
+            // None is negative, so they have the order of their bits.
+            self.kept.sort_unstable_by_key(|value| value.to_bits());
             let tied = |rank: u64| {
                 let value = self.kept[rank as usize - 1];
                 let below = self.kept.partition_point(|&other| other < value);

@@ -22,7 +22,7 @@ pub const MAX_LENGTH: u32 = 1 << 24;
 /// Bytes of a run for each virtual channel and port, node, chunk of a buffered switch, and channel of one, as `tests/allocations.rs`
 /// measures them.
 const CHANNEL_BYTES: u64 = 24;
-const NODE_BYTES: u64 = 64;
+const NODE_BYTES: u64 = 104;
 const CHUNK_BYTES: u64 = 32;
 const SWITCH_CHANNEL_BYTES: u64 = 256;
 /// Where virtual channels share links: of each virtual channel and port, and of each link and port, besides.

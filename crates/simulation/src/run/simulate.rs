@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Planner, Worm};
-use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
 use crate::run::batches::BACKLOG;
+use crate::run::link_use::Crossing;
 use crate::run::plan_checker::PlanChecker;
 use crate::run::recorder::{ALL, Goal, Recorder};
 use crate::run::result::{Deadlock, Messages, RunResult};
@@ -454,14 +454,15 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         self.engine.observer_mut().0.close_window(now, &crossing);
     }
 
-    fn crossing(&mut self) -> (Cycle, Vec<(ChannelId, u32)>) {
-        let mut crossing = Vec::new();
+    fn crossing(&mut self) -> (Cycle, Crossing) {
+        let mut crossing = Crossing::default();
         let links = self.scenario.network.channels();
         self.engine.each_held(&mut |held| {
             if held.channel.index() < links {
-                crossing.push((held.channel, held.flits));
+                crossing.held.push((held.channel, held.flits));
             }
         });
+        self.engine.each_settled(&mut |link, at, flits| crossing.settled.push((link, at, flits)));
         (self.engine.now(), crossing)
     }
 
@@ -491,7 +492,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let scenario = self.scenario;
         let (cycles, released, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
         // Channels that are held at the end have been crossed, too.
-        let flit_hops = released + self.crossing().1.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
+        let flit_hops = released + self.crossing().1.held.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
         let window = recorder.window;

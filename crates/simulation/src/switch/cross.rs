@@ -96,6 +96,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         (line.packet, line.source, line.from) = (NIL, Source::Idle, NIL);
         let flits = self.packets[packet].flits;
         let worm = self.worms[self.packets[packet].worm].id;
+        self.observer.settled(self.now, ChannelId::new(channel as u32), flits);
         self.observer.released(self.now, worm, ChannelId::new(channel as u32), flits);
         if channel < self.wiring.links {
             self.flit_hops += u64::from(flits);

@@ -1,7 +1,5 @@
 //! The messages of a run, drawn or from a trace.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};
@@ -9,6 +7,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::NodeId;
 
+use super::arrivals::Arrivals;
 use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
 use crate::config::{Count, Destinations, Process};
 use crate::observers::observer::Cycle;
@@ -67,7 +66,7 @@ pub(crate) struct Generator {
     seed: u64,
     nodes: u32,
     /// The next arrival of each node.
-    arrivals: BinaryHeap<Reverse<(Cycle, u32)>>,
+    arrivals: Arrivals,
     states: Vec<NodeArrivals>,
     bursts: u64,
     /// For drawing without repetition: the last draw in which each node was taken.
@@ -90,11 +89,15 @@ impl Generator {
     fn new(traffic: Arc<RandomTraffic>, nodes: usize, seed: u64) -> Self {
         let state =
             |node| NodeArrivals { rng: generator(seed, Purpose::Arrivals, node, 0), clock: 0.0, free: 0, messages: 0 };
+        let gap = match traffic.arrivals {
+            CheckedArrivals::Random(_, per_cycle, _) => 1.0 / per_cycle,
+            CheckedArrivals::Burst { interval, .. } => interval.unwrap_or(1) as f64,
+        };
         let mut this = Self {
             traffic,
             seed,
             nodes: nodes as u32,
-            arrivals: BinaryHeap::new(),
+            arrivals: Arrivals::new(nodes, gap),
             states: (0..nodes as u64).map(state).collect(),
             bursts: 0,
             taken: vec![0; nodes],
@@ -104,8 +107,10 @@ impl Generator {
         match this.traffic.arrivals {
             CheckedArrivals::Burst { .. } => this.burst(0),
             CheckedArrivals::Random(..) => {
-                let first: Vec<_> = (0..this.nodes).map(|node| Reverse((this.next_arrival(node), node))).collect();
-                this.arrivals = first.into();
+                for node in 0..this.nodes {
+                    let at = this.next_arrival(node);
+                    this.arrivals.push(at, node);
+                }
             }
         }
         this
@@ -140,7 +145,7 @@ impl Generator {
         let mut rng = generator(self.seed, Purpose::Burst, self.bursts, 0);
         self.bursts += 1;
         let chosen = self.distinct(&mut rng, sources, None, Vec::new());
-        self.arrivals.extend(chosen.into_iter().map(|node| Reverse((at, node.raw()))));
+        chosen.into_iter().for_each(|node| self.arrivals.push(at, node.raw()));
     }
 
     /// Draws different nodes, in random order, into `chosen`.
@@ -237,17 +242,13 @@ impl Iterator for Generator {
 
     fn next(&mut self) -> Option<Message> {
         loop {
-            let &Reverse((at, node)) = self.arrivals.peek()?;
+            let (at, node) = self.arrivals.pop()?;
             match self.traffic.arrivals {
                 CheckedArrivals::Random(..) => {
                     let next = self.next_arrival(node);
-                    // One way down the heap instead of two for a removal and an insertion.
-                    if let Some(mut first) = self.arrivals.peek_mut() {
-                        first.0.0 = next;
-                    }
+                    self.arrivals.push(next, node);
                 }
                 CheckedArrivals::Burst { interval, .. } => {
-                    self.arrivals.pop();
                     if let (Some(interval), true) = (interval, self.arrivals.is_empty()) {
                         self.burst(at + interval);
                     }

@@ -12,6 +12,7 @@ use crate::run::scenario::{ConfigError, MAX_LENGTH};
 use crate::traffic::pattern::permuted;
 use crate::traffic::trace::Trace;
 
+mod arrivals;
 mod messages;
 pub(crate) mod pattern;
 pub(crate) mod trace;

@@ -40,6 +40,9 @@ pub trait Movement<O: Observer>: Flits + Sized {
     /// Reports all that happened in earlier cycles and has not been reported.
     fn catch_up(_: &mut WormholeEngine<'_, O, Self>) {}
 
+    /// As [`Engine::each_settled`].
+    fn each_settled(_: &WormholeEngine<'_, O, Self>, _: &mut dyn FnMut(ChannelId, Cycle, u32)) {}
+
     /// Calls `visit` with each channel that a worm holds, its virtual channel and the flits that have crossed it.
     fn each_held(engine: &WormholeEngine<'_, O, Self>, slot: u32, visit: &mut dyn FnMut(ChannelId, u32, u32));
 }
@@ -89,7 +92,9 @@ impl<'a, O: Observer, M: Movement<O>> WormholeEngine<'a, O, M> {
                 }
             }
             self.cycle();
-            if let Some(no_route) = self.core.no_route.take() {
+            if self.core.no_route.is_some()
+                && let Some(no_route) = self.core.no_route.take()
+            {
                 return StopReason::NoRoute(no_route);
             }
             if self.core.reports.observer.done() {
@@ -141,8 +146,9 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
     }
 
     fn flit_hops(&mut self) -> u64 {
-        M::catch_up(self);
-        self.core.reports.flit_hops
+        let mut to_come = 0;
+        self.each_settled(&mut |_, _, flits| to_come += u64::from(flits));
+        self.core.reports.flit_hops - to_come
     }
 
     fn each_held(&mut self, visit: &mut dyn FnMut(Held)) {
@@ -152,6 +158,11 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
                 visit(Held { channel, virtual_channel, worm: worm.id, flits });
             });
         }
+    }
+
+    fn each_settled(&mut self, visit: &mut dyn FnMut(ChannelId, Cycle, u32)) {
+        M::catch_up(self);
+        M::each_settled(self, visit);
     }
 
     fn worms(&mut self) -> Vec<WormAtEnd> {

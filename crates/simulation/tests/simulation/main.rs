@@ -5,6 +5,7 @@ mod engines;
 mod equality;
 mod equations;
 mod fabric;
+mod limit;
 mod mesh_trees;
 mod oracle;
 mod reachability;

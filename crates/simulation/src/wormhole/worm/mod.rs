@@ -16,7 +16,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
-use crate::core::worm::{Flits, Route, TreeDelivery, TreeRoute};
+use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
 use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
@@ -88,6 +88,36 @@ impl Flits for WormMovement {
             BranchReplication::Independent => BranchTimes::Copies(CopyTimes::new(route, flits)),
         }
     }
+
+    /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
+    #[allow(clippy::inline_always, reason = "on every hop, from a function that seems long enough without it")]
+    #[inline(always)]
+    fn goes_on<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O>) -> bool {
+        let Place { slot, vertex, now } = at;
+        let Surroundings { config, channels, reports } = surroundings;
+        let Route::Path(route, times) = &mut worm.route else { return false };
+        let pace = Pace { flits: worm.flits, buffer: config.buffer };
+        times.header_leaves(route, vertex, now, pace);
+        if !route.complete {
+            // It enters the next router. If it is stripped there, the next flit is there by then.
+            let mut freed = now;
+            let stripped = config.header.strips_paths() && route.strips();
+            if stripped {
+                freed = now + 1 + Cycle::from(config.strip_delay);
+                times.strips(freed);
+            }
+            worm.timers += 1;
+            let routed = freed + 1 + Cycle::from(config.routing_delay);
+            channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
+        }
+        let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
+        let departing = times.settle(route, vertex + 1, pace);
+        route.give_back(slot, of_worm, departing, channels, reports, |channels, vertex| {
+            let event = Event::of_worm(Kind::Delivers, worm.id, slot, vertex);
+            channels.deliver(now, route.hop(vertex).departs, event);
+        });
+        true
+    }
 }
 
 /// The last departure of a worm that is known. Until a header gets on, there is no later one.
@@ -127,33 +157,15 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let core = &mut self.core;
         let now = core.now;
         let worm = &mut core.worms[slot as usize];
-        let (id, flits, config) = (worm.id, worm.flits, &core.config);
+        let id = worm.id;
         match &mut worm.route {
-            Route::Path(route, times) => {
+            Route::Path(_, times) => {
                 if vertex == 0 {
                     times.start(self.movement.windows.pop().unwrap_or_default());
                 }
-                times.header_leaves(route, vertex, now);
-                if !route.complete {
-                    // It enters the next router. If it is stripped there, the next flit is there by then.
-                    let mut freed = now;
-                    let stripped = config.header.strips_paths() && route.strips();
-                    if stripped {
-                        freed = now + 1 + Cycle::from(config.strip_delay);
-                        times.strips(freed);
-                    }
-                    worm.timers += 1;
-                    let routed = freed + 1 + Cycle::from(config.routing_delay);
-                    core.channels.headers.push(routed, id, slot, vertex + 1, stripped);
-                }
-                let pace = Pace { flits, buffer: config.buffer };
-                let departing = times.settle(route, vertex + 1, pace);
-                for vertex in departing {
-                    if route.gives_back(slot, flits, vertex, &mut core.channels) {
-                        let event = Event::of_worm(Kind::Delivers, id, slot, vertex);
-                        core.channels.deliver(now, route.hop(vertex).departs, event);
-                    }
-                }
+                let surroundings =
+                    Surroundings { config: &core.config, channels: &mut core.channels, reports: &mut core.reports };
+                WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings);
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {
                 times.grow(route);
@@ -223,7 +235,9 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if done {
                     self.movement.windows.push(times.retire());
                 }
-                core.report_departures(slot, core.now + 1);
+                if O::RELEASES {
+                    core.report_departures(slot, core.now + 1);
+                }
                 done
             }
             Route::Tree(_, times) => {
@@ -275,6 +289,22 @@ impl<O: Observer> Movement<O> for WormMovement {
             if core.worms[slot as usize].live {
                 core.report_departures(slot, now);
                 core.report_tree_departures(slot, now);
+            }
+        }
+    }
+
+    fn each_settled(engine: &WormEngine<'_, O>, visit: &mut dyn FnMut(ChannelId, Cycle, u32)) {
+        let (now, config) = (engine.core.now, engine.core.config);
+        for worm in engine.core.worms.iter().filter(|worm| worm.live) {
+            match &worm.route {
+                Route::Path(route, _) => {
+                    let addresses = config.header.stripped_of_path(worm.header);
+                    route.each_settled((worm.flits, addresses), now, visit);
+                }
+                Route::Tree(route, _) => {
+                    let known = route.vertices.iter().skip(2).filter(|at| at.reserved && at.departs != UNKNOWN);
+                    known.for_each(|at| visit(at.entered_by, at.departs, at.total));
+                }
             }
         }
     }

@@ -16,9 +16,10 @@ use crate::observers::observer::Cycle;
 pub struct PathTimes {
     /// The first vertex whose departure is not known.
     settled: u32,
-    /// Vertices before this one have been put into the window.
+    /// Vertices before this one have been put into the window, if something was stripped.
     window_end: u32,
-    /// Vertices from `settled` to `window_end`, in the window of the former, that may hold its maximum: decreasing.
+    /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
+    /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
     window: VecDeque<u32>,
     /// The number of the first flit that left the vertex that the header left last.
     passed: u32,
@@ -26,6 +27,8 @@ pub struct PathTimes {
     last_departure: Cycle,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
     strip_at: Cycle,
+    /// Whether an address flit was stripped.
+    strips: bool,
 }
 
 /// What the flits of a worm depend on besides its header.
@@ -51,7 +54,7 @@ impl Pace {
 impl PathTimes {
     /// The worm enters the network; `window` is empty.
     pub(super) fn start(&mut self, window: VecDeque<u32>) {
-        *self = Self { window, settled: 0, window_end: 0, passed: 1, last_departure: 0, strip_at: Cycle::MAX };
+        *self = Self { window, passed: 1, strip_at: Cycle::MAX, ..Self::default() };
     }
 
     /// The worm has left it: gives the memory of its window back.
@@ -62,9 +65,15 @@ impl PathTimes {
 
     /// The header leaves a vertex.
     #[inline]
-    pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
+    pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle, pace: Pace) {
         let hop = route.hop_mut(vertex);
         hop.leaves = now;
+        if !self.strips {
+            if vertex > 0 && now - route.hop(vertex - 1).leaves > Cycle::from(pace.buffer) {
+                self.add_to_window(route, vertex, pace);
+            }
+            return;
+        }
         if self.strip_at != Cycle::MAX {
             self.passed += 1;
             hop.since_strip = (now - self.strip_at) as u32;
@@ -76,6 +85,10 @@ impl PathTimes {
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
     pub(super) fn strips(&mut self, strip_at: Cycle) {
         self.strip_at = strip_at;
+        if !std::mem::replace(&mut self.strips, true) {
+            self.window.clear();
+            self.window_end = self.settled;
+        }
     }
 
     /// The last departure that is known. Until a header gets on, there is no later one.
@@ -88,19 +101,58 @@ impl PathTimes {
     #[inline]
     pub(super) fn settle(&mut self, route: &mut PathRoute, known: u32, pace: Pace) -> Range<u32> {
         let from = self.settled;
+        // Most headers are still within the reach of the flits behind them: nothing can be known.
+        if !self.strips && !route.complete {
+            while pace.flit(known, self.settled) < 1 {
+                self.settle_first(route, pace);
+            }
+            return from..self.settled;
+        }
+        self.settle_more(route, known, pace);
+        from..self.settled
+    }
+
+    /// As [`settle`](Self::settle), at the end of the path or where something is stripped.
+    #[inline(never)]
+    fn settle_more(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+        if !self.strips {
+            return self.settle_rest(route, known, pace);
+        }
         let passed = self.passed;
         if !route.complete {
-            // Most headers are still within the reach of the flits behind them: nothing can be known.
             let flit = pace.flit(known, self.settled);
             if flit > i64::from(passed) || (flit == i64::from(passed) && self.strip_at == Cycle::MAX) {
-                return from..from;
+                return;
             }
-        } else if passed == 1 && pace.flit(known - 1, self.settled) >= 1 {
-            self.settle_rest(route, known, pace);
-            return from..known;
         }
         self.settle_windows(route, known, pace);
-        from..self.settled
+    }
+
+    /// Finds the departure of the first vertex, the window of which reaches to the header.
+    #[inline]
+    fn settle_first(&mut self, route: &mut PathRoute, pace: Pace) {
+        let v = self.settled;
+        let mut held_until = route.hop(v).leaves;
+        while let Some(&m) = self.window.front() {
+            if m > v {
+                let room = u64::from(m - v) * u64::from(pace.buffer);
+                held_until = held_until.max(route.hop(m).leaves.saturating_sub(room));
+                break;
+            }
+            self.window.pop_front();
+        }
+        self.last_departure = held_until + Cycle::from(pace.flits - 1);
+        route.hop_mut(v).departs = self.last_departure;
+        self.settled += 1;
+    }
+
+    /// Adds a vertex to the window, which takes those out that it outweighs.
+    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace) {
+        let weight = pace.weight(vertex, route.hop(vertex));
+        while self.window.back().is_some_and(|&m| pace.weight(m, route.hop(m)) <= weight) {
+            self.window.pop_back();
+        }
+        self.window.push_back(vertex);
     }
 
     fn settle_windows(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
@@ -123,11 +175,7 @@ impl PathTimes {
                 if pace.flit(self.window_end, v) < i64::from(hop.first) {
                     break;
                 }
-                let weight = pace.weight(self.window_end, hop);
-                while self.window.back().is_some_and(|&m| pace.weight(m, route.hop(m)) <= weight) {
-                    self.window.pop_back();
-                }
-                self.window.push_back(self.window_end);
+                self.add_to_window(route, self.window_end, pace);
                 self.window_end += 1;
             }
             while self.window.front().is_some_and(|&m| m < v) {

@@ -1,0 +1,48 @@
+//! The program that `benches/limit` measures against finds the same latencies as the engines: another implementation of the model, of one case.
+
+#[path = "../../benches/limit/kernel.rs"]
+mod kernel;
+
+use kernel::Case;
+use wormcast_multicast::{Options, algorithm_by_name};
+use wormcast_network::TopologySpec;
+use wormcast_simulation::{EngineChoice, Scenario, simulate};
+
+#[test]
+fn a_program_for_one_case_finds_the_same_latencies() {
+    // Idle to far beyond saturation, with windows shorter and longer than paths.
+    for (side, flits, buffer, rate, messages) in [
+        (4, 1, 1, 0.1, 500),
+        (4, 7, 1, 9.0, 2000),
+        (5, 64, 4, 0.5, 2000),
+        (8, 20, 4, 1.25, 3000),
+        (8, 20, 1, 3.0, 3000),
+        (11, 9, 2, 2.0, 3000),
+        (16, 64, 4, 0.2, 2000),
+        (24, 16, 4, 20.0, 4000),
+    ] {
+        let case = Case { side, flits, buffer, rate, cycle_ns: 5.0, messages, seed: u64::from(side + flits) };
+        let network = format!("mesh:{side}x{side}").parse::<TopologySpec>().unwrap().build().unwrap();
+        let algorithm = algorithm_by_name("separate", &network, &Options::default()).unwrap();
+        let text = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        let switching = text(format!(r#"{{ "buffer": {buffer}, "injection_ports": 1, "consumption_ports": 1 }}"#));
+        let timing = text(r#"{ "cycle_ns": 5.0, "startup": 0, "routing_delay": 0 }"#.to_owned());
+        let arrivals = format!(r#"{{ "process": "poisson", "rate": {rate} }}"#);
+        let traffic = text(format!(r#"{{ "arrivals": {arrivals}, "length": {flits} }}"#));
+        let run = text(format!(r#"{{ "mode": "drain", "messages": {messages} }}"#));
+        let scenario = Scenario::new(
+            algorithm.into(),
+            &serde_json::from_value(switching).unwrap(),
+            &serde_json::from_value(timing).unwrap(),
+            &serde_json::from_value(traffic).unwrap(),
+            &serde_json::from_value(run).unwrap(),
+        )
+        .unwrap();
+        let expected = kernel::simulate(&case);
+        for engine in [EngineChoice::Worm, EngineChoice::Flit] {
+            let result = simulate(&scenario, engine, case.seed).unwrap();
+            let found = (result.latency.last.mean.unwrap(), result.flit_hops);
+            assert_eq!(found, (expected.mean_latency, expected.flit_hops), "{engine:?}, {side}x{side}, {flits} flits");
+        }
+    }
+}
