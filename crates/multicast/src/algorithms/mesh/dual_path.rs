@@ -58,8 +58,8 @@ impl DualPath {
 
 /// The destinations above and below the source, each in the order in which a worm visits them.
 pub(crate) fn high_and_low(routing: &Hamiltonian, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
-    let (network, grid) = (routing.network(), routing.grid());
-    let label = |node: NodeId| hamiltonian_label(grid, network.router_of(node));
+    let network = routing.network();
+    let label = |node: NodeId| routing.label(network.router_of(node));
     let source = label(multicast.source());
     let mut labelled: Vec<(u32, NodeId)> = multicast.destinations().iter().map(|&node| (label(node), node)).collect();
     labelled.sort_unstable();
