@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wormcast_multicast::{Algorithm, worm_kinds};
+use wormcast_multicast::{Algorithm, Descriptor, Sends, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
-    Branching, ChannelNumbering, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
+    Branching, ChannelNumbering, ClosedForm, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
     analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
@@ -194,18 +194,50 @@ pub fn dependencies_of_algorithm<'n>(
 }
 
 /// Whether the worms of a scenario can deadlock with its switches: a shortest cycle of resources found, each held while waiting for the next.
-/// It checks nothing else, so it is faster than [`of_algorithm`].
+/// It checks nothing else, so it is faster than [`of_algorithm`]; [`steps_of_scenario`] says by how much.
 pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
     let (algorithm, config) = (scenario.algorithm(), scenario.engine_config());
     match algorithm.capabilities().switches {
         Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
             synchronous_deadlock(switches, false).map(|held| held.to_vec())
         }
+        _ if are_unicasts_over_proven_turns(algorithm) => None,
         _ => {
             let dependencies = algorithm.dependencies_with(config.branching());
             dependencies.with_virtual_channels(config.virtual_channels).deadlock(config.ports.consumption)
         }
     }
+}
+
+/// Whether all worms are unicasts over permitted turns that have no cycle: then no routes have to be followed.
+fn are_unicasts_over_proven_turns(algorithm: &dyn Algorithm) -> bool {
+    let unicasts = sent_by(algorithm) == Some(Sends::Unicasts);
+    let turns = algorithm.routing().capabilities().turns.map(TurnRouting::turns).filter(|_| unicasts);
+    let network = algorithm.network();
+    turns.is_some_and(|turns| proof(network, |held, next| turns.permits(network, held, next)).is_some())
+}
+
+/// What a built-in algorithm sends; nothing is known of others.
+fn sent_by(algorithm: &dyn Algorithm) -> Option<Sends> {
+    Descriptor::named(algorithm.name()).ok().filter(|descriptor| !descriptor.is_own())?.sends
+}
+
+/// The time that [`deadlock_of_scenario`] takes, roughly, in steps of some tens of nanoseconds: the routers times the channels where routes have to be followed, and else a few for each channel,
+/// for path worms, worms that switches replicate, trees and unicasts over permitted turns, and unicasts whose relation has a [closed form](wormcast_routing::ClosedForm).
+pub fn steps_of_scenario(scenario: &Scenario) -> usize {
+    /// For each channel: the turns from it and to it, each looked at several times.
+    const TURNS: usize = 64;
+    let (network, algorithm) = (scenario.network(), scenario.algorithm());
+    let relation = algorithm.routing();
+    let over_turns = relation.capabilities().turns.is_some();
+    let at_once = match sent_by(algorithm) {
+        Some(Sends::Paths | Sends::Encoded) => true,
+        Some(Sends::Unicasts) => over_turns || <dyn ClosedForm>::of(relation).is_some(),
+        Some(Sends::Trees) => over_turns,
+        None => false,
+    };
+    let each = if at_once { network.routers().min(TURNS) } else { network.routers() };
+    network.channels().saturating_mul(each)
 }
 
 /// The result of the check of unicasts, and of multicasts beside them.

@@ -49,6 +49,7 @@ mod tables;
 
 pub use analyse::{
     Unicasts, deadlock_of_scenario, dependencies_of_algorithm, of_algorithm, of_multicasts, of_routing, of_tables,
+    steps_of_scenario,
 };
 pub use error::AnalysisError;
 pub use fabric::{Fabric, of_fabric};

@@ -1,6 +1,5 @@
 //! The algorithm trait, its input and its errors.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -12,6 +11,7 @@ use wormcast_routing::{
 
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultError;
+use crate::plan::ids::IdSet;
 use crate::plan::{Itinerary, Plan};
 use crate::registry::descriptor::RequestPart;
 use crate::registry::options::AlgorithmOption;
@@ -43,7 +43,8 @@ impl Multicast {
             }
             destinations.truncate(kept);
         } else {
-            let mut seen: HashSet<NodeId> = HashSet::with_capacity(destinations.len() + 1);
+            let mut seen: IdSet<NodeId> = IdSet::default();
+            seen.reserve(destinations.len() + 1);
             seen.insert(source);
             destinations.retain(|&node| seen.insert(node));
         }
@@ -92,7 +93,8 @@ impl Multicast {
 /// ```
 pub fn left_out(network: &Network, source: NodeId, destinations: &[NodeId]) -> Option<String> {
     const SHOWN: usize = 3;
-    let mut seen = HashSet::with_capacity(destinations.len());
+    let mut seen: IdSet<NodeId> = IdSet::default();
+    seen.reserve(destinations.len());
     let mut again: Vec<NodeId> = destinations.iter().copied().filter(|&n| n != source && !seen.insert(n)).collect();
     again.sort_unstable();
     again.dedup();

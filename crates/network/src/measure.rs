@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
 use crate::topologies::shape::Shape;
-use crate::watch::step;
+use crate::watch::{processors, shared, step};
 
 /// How many of something routers have, such as channels that leave them.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -165,6 +165,8 @@ impl Network {
     fn searched_distances(&self) -> Distances {
         /// Distances up to which joint searches pay off: they meet often enough.
         const SHORT: u32 = 64;
+        /// Routers from which threads pay off.
+        const LARGE: usize = 1 << 12;
         let apart = Distances { connected: false, diameter: None, average: None };
         let routers = self.routers();
         if routers == 0 {
@@ -179,11 +181,7 @@ impl Network {
         }
         let mut all = Reached::default();
         if first.longest <= SHORT {
-            let mut together = Searches::new(self);
-            for start in (0..routers).step_by(TOGETHER) {
-                step("searching distances", "routers", start, routers);
-                all.add(together.run(start..routers.min(start + TOGETHER)));
-            }
+            all = self.searched_together(if routers < LARGE { 1 } else { processors() });
         } else {
             for source in self.router_ids() {
                 step("searching distances", "routers", source.index(), routers);
@@ -196,6 +194,24 @@ impl Network {
         }
         let average = (pairs > 0).then(|| all.total as f64 / pairs as f64);
         Distances { connected: true, diameter: Some(all.longest), average }
+    }
+}
+
+impl Network {
+    /// What searches from all routers find, many at once, on so many threads.
+    fn searched_together(&self, threads: usize) -> Reached {
+        let new = || (Searches::new(self), Reached::default());
+        let each = |(searches, found): &mut (Searches<'_>, Reached), sources| found.add(searches.run(sources));
+        let shares = shared(
+            ("searching distances", "routers"),
+            (TOGETHER, 0..self.routers(), self.routers()),
+            threads,
+            new,
+            each,
+        );
+        let mut all = Reached::default();
+        shares.into_iter().for_each(|(_, found)| all.add(found));
+        all
     }
 }
 
@@ -361,6 +377,8 @@ mod tests {
         ] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             assert_eq!(network.searched_distances(), naive(&network), "{spec}");
+            let [one, three] = [1, 3].map(|threads| network.searched_together(threads));
+            assert_eq!(one, three);
             let (mut alone, mut together) = (Reached::default(), Reached::default());
             let mut search = Search { network: &network, distance: vec![0; network.routers()], queue: VecDeque::new() };
             network.router_ids().for_each(|source| alone.add(search.run(source)));

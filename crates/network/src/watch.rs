@@ -4,9 +4,12 @@
 //! otherwise a step only reads a thread-local variable. Functions in between need not pass anything on.
 
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
+use std::num::NonZeroUsize;
+use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::OnceLock;
+use std::thread;
 
 use thiserror::Error;
 
@@ -136,6 +139,58 @@ fn told(step: WorkProgress) -> ControlFlow<Stopped> {
         Some(ControlFlow::Break(())) => ControlFlow::Break(Stopped(step)),
         _ => ControlFlow::Continue(()),
     }
+}
+
+/// Does the work on a range of things, in parts of `part` each, on as many threads, and returns what each thread has made of its share, which begins as `new` says. Thread `t` takes every part that is
+/// `t`, modulo the threads. Progress is reported between parts, as of `of` things, and the
+/// watch asked.
+///
+/// What the shares add up to must not depend on their number, for it is that of the machine's processors mostly. On one thread, nothing is spawned.
+pub fn shared<S: Send>(
+    (work, things): (&'static str, &'static str),
+    (part, within, of): (usize, Range<usize>, usize),
+    threads: usize,
+    new: impl Fn() -> S + Sync,
+    each: impl Fn(&mut S, Range<usize>) + Sync,
+) -> Vec<S> {
+    let threads = threads.max(1);
+    let part = part.max(1);
+    let stopped = OnceLock::new();
+    let share = |thread: usize| {
+        let mut share = new();
+        for start in (within.start + thread * part..within.end).step_by(threads * part) {
+            // Only the calling thread, which is the first one, can be watched.
+            if let ControlFlow::Break(at) = ask(work, things, start, of) {
+                let _ = stopped.set(at);
+            }
+            if stopped.get().is_some() {
+                break;
+            }
+            each(&mut share, start..within.end.min(start + part));
+        }
+        share
+    };
+    let shares = thread::scope(|scope| {
+        let share = &share;
+        let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
+        let mut shares = vec![share(0)];
+        for other in others {
+            match other.join() {
+                Ok(other) => shares.push(other),
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+        shares
+    });
+    match stopped.into_inner() {
+        Some(at) => stop(at),
+        None => shares,
+    }
+}
+
+/// How many threads the machine runs at the same time.
+pub fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Unwinds work that the watch has stopped.

@@ -21,10 +21,37 @@ pub struct RoutingCapabilities<'r> {
     pub virtual_channels: Option<&'r dyn VirtualChannels>,
     /// Over which router a worm goes first. Only beside `virtual_channels`.
     pub waypoints: Option<&'r dyn Waypoints>,
+    /// What following the routes of all pairs would find, where that can be said at once.
+    pub closed_form: Option<&'r dyn ClosedForm>,
     /// A lower bound on the bytes of tables for each router that worms have been routed to.
     pub target_bytes: u64,
     /// In a checked relation, its first fault, as a sentence without its full stop. The relation then offered no channels.
     pub fault: Option<&'r str>,
+}
+
+/// What following the routes of all pairs of routers would find, for a relation on a network so regular that it can be said at once.
+///
+/// It replaces a search in O(routers x channels), so it has to say exactly the same; the tests compare both on all small networks. It is asked only where every
+/// router has as many nodes as any other ([`of`](dyn ClosedForm::of)). A relation that changes the routes of another one must not pass on its closed form.
+pub trait ClosedForm: Send + Sync {
+    /// Whether a worm between some two routers may hold one channel, or one that is spread over, and request the other next, which leaves where the first ends.
+    fn follows(&self, held: ChannelId, requested: ChannelId) -> bool;
+
+    /// The sum of the lengths of the shortest routes over all ordered pairs of routers, and the longest of them.
+    fn lengths(&self) -> (u128, u32);
+
+    /// Over how many ordered pairs of routers' routes a channel lies, where every header takes its only candidate.
+    fn crossing(&self, channel: ChannelId) -> u64;
+}
+
+impl<'r> dyn ClosedForm + 'r {
+    /// The closed form of a relation, if it has one that may be asked, and how many nodes each router has.
+    pub fn of(relation: &'r dyn RoutingRelation) -> Option<(&'r Self, u64)> {
+        let closed_form = relation.capabilities().closed_form?;
+        let nodes = relation.network().nodes_a_router();
+        let even = nodes.min == nodes.max && nodes.min > 0 && !relation.network().is_unidirectional();
+        even.then_some((closed_form, nodes.min as u64))
+    }
 }
 
 /// Offers the parallel channels that a header may take in place of a candidate.
@@ -142,5 +169,96 @@ impl dyn RoutingRelation + '_ {
     /// Calls what `spreading` returns, once.
     pub fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.spreading()(at, arrived, target, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::analysis::link_load::load_of_routes;
+    use crate::analysis::survey::survey_of_routes;
+    use crate::{Dependencies, ECube, Hamiltonian, link_load, survey};
+    use wormcast_network::{Network, TopologySpec};
+
+    fn build(spec: &str) -> Arc<Network> {
+        spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    /// Whether the closed form says what following all routes finds: of dependencies, of lengths, of loads.
+    fn is_exact(relation: &dyn RoutingRelation) -> [bool; 3] {
+        assert!(<dyn ClosedForm>::of(relation).is_some());
+        let direct = |dependencies: Dependencies<'_>| dependencies.direct().collect::<Vec<_>>();
+        [
+            direct(Dependencies::of_relation(relation)) == direct(Dependencies::of_routes(relation)),
+            survey(relation) == survey_of_routes(relation),
+            link_load(relation) == load_of_routes(relation),
+        ]
+    }
+
+    /// All meshes and tori of up to three dimensions that are not too large, lines and single routers among them.
+    fn grids() -> Vec<String> {
+        let mut grids: Vec<String> = (1..=12).map(|a| a.to_string()).collect();
+        grids.extend((1..=7).flat_map(|a| (1..=7).map(move |b| format!("{a}x{b}"))));
+        grids.extend((1..=4).flat_map(|a| (1..=4).flat_map(move |b| (1..=4).map(move |c| format!("{a}x{b}x{c}")))));
+        grids.extend(["2x1x3x2", "8x2x2x2", "5x5x5", "16x2", "2x16", "9x10"].map(str::to_owned));
+        grids
+    }
+
+    #[test]
+    fn closed_forms_are_what_following_all_routes_finds() {
+        for grid in grids() {
+            for kind in ["mesh", "torus"] {
+                let network = build(&format!("{kind}:{grid}"));
+                assert_eq!(is_exact(&ECube::new(&network).unwrap()), [true; 3], "e-cube on {kind}:{grid}");
+            }
+            let hamiltonian = Hamiltonian::new(&build(&format!("mesh:{grid}"))).unwrap();
+            match hamiltonian.capabilities().closed_form {
+                Some(_) => assert_eq!(is_exact(&hamiltonian), [true; 3], "hamiltonian on {grid}"),
+                None => assert!(grid.matches('x').count() > 1, "{grid}"),
+            }
+        }
+        for dimensions in 1..=7 {
+            let cube = ECube::new(&build(&format!("hypercube:{dimensions}"))).unwrap();
+            assert_eq!(is_exact(&cube), [true; 3]);
+            assert_eq!(is_exact(&cube.ascending()), [true; 3]);
+        }
+    }
+
+    /// Routes of one relation with the closed form of another.
+    struct Mismatched<'a>(&'a dyn RoutingRelation, &'a dyn ClosedForm);
+
+    impl RoutingRelation for Mismatched<'_> {
+        fn name(&self) -> &'static str {
+            "mismatched"
+        }
+
+        fn network(&self) -> &Arc<Network> {
+            self.0.network()
+        }
+
+        fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+            self.0.candidates(at, arrived, target, out);
+        }
+
+        fn capabilities(&self) -> RoutingCapabilities<'_> {
+            RoutingCapabilities { closed_form: Some(self.1), ..RoutingCapabilities::default() }
+        }
+    }
+
+    /// The comparison sees the difference between relations that resolve dimensions in another order, or follow labels.
+    #[test]
+    fn other_closed_forms_are_not_exact() {
+        let cube = ECube::new(&build("hypercube:4")).unwrap();
+        let ascending = cube.clone().ascending();
+        assert_eq!(is_exact(&Mismatched(&cube, &ascending)), [false, true, true]);
+        let mesh = build("mesh:4x4");
+        let (e_cube, hamiltonian) = (ECube::new(&mesh).unwrap(), Hamiltonian::new(&mesh).unwrap());
+        assert_eq!(is_exact(&Mismatched(&e_cube, &hamiltonian)), [false, true, false]);
+        assert_eq!(is_exact(&Mismatched(&hamiltonian, &e_cube)), [false, true, false]);
+        // In three dimensions routes along labels are longer than in the plane.
+        let space = Hamiltonian::new(&build("mesh:3x3x3")).unwrap();
+        assert_ne!(survey(&Mismatched(&space, &space)), survey_of_routes(&space));
     }
 }

@@ -50,7 +50,9 @@ pub use analysis::link_load::{LinkLoad, link_load};
 pub use analysis::numbering::{ChannelNumbering, NotAProof};
 pub use analysis::survey::{Survey, survey};
 pub use analysis::witness::{Witness, witness_of_relation};
-pub use capabilities::{Lanes, RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels, Waypoints};
+pub use capabilities::{
+    ClosedForm, Lanes, RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels, Waypoints,
+};
 pub use forwarding_tables::{
     Arrival, Branch, Changed, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables,
     GroupBranching, GroupReport, GroupTree, HopMatrix, MOST_LISTED, MulticastGroup, MulticastTables, NetworkLfts,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use wormcast_analysis::{CycleResource, deadlock_of_scenario};
+use wormcast_analysis::{CycleResource, deadlock_of_scenario, steps_of_scenario};
 use wormcast_multicast::Descriptor;
 use wormcast_routing::RoutingDescriptor;
 use wormcast_simulation::{EngineChoice, Scenario, Timing, Traffic};
@@ -47,8 +47,8 @@ impl Experiment {
         let not_analysed = |point: usize| {
             let spec = &points[point].spec;
             format!(
-                "Whether worms of {} on {} can deadlock was not analysed: the networks of a sweep are until their routers times channels \
-                 add up to 2^28.",
+                "Whether worms of {} on {} can deadlock was not analysed: the networks of a sweep are until their routers times channels, \
+                 where routes have to be followed, add up to 2^28.",
                 spec.algorithm, spec.topology
             )
         };
@@ -56,12 +56,13 @@ impl Experiment {
     }
 }
 
-/// Routers times channels up to which routings are analysed before a run or, added up, a sweep: beyond, it takes longer than most runs.
+/// Steps up to which routings are analysed before a run or, added up, a sweep: beyond, it takes longer than most runs. Where routes have to be followed, these are the routers times the channels.
 const LIMIT: usize = 1 << 28;
 
-/// Whether the static analysis looks at the worms of a run beforehand. Beyond 2^28 routers times channels it would take longer than most runs.
+/// Whether the static analysis looks at the worms of a run beforehand: unless routes have to be followed, always but on networks of millions of channels; if they have to, up to 2^28 routers times
+/// channels. Beyond, it would take longer than most runs.
 pub fn is_analysed(scenario: &Scenario) -> bool {
-    size(scenario) <= LIMIT
+    steps_of_scenario(scenario) <= LIMIT
 }
 
 /// What the static analysis says of the points of a sweep.
@@ -73,7 +74,7 @@ pub struct SweepSafety {
     pub skipped: Vec<usize>,
 }
 
-/// The points whose worms can deadlock. Networks are analysed until their routers times channels add up to 2^28; beyond that, it would
+/// The points whose worms can deadlock. Networks are analysed until their [steps](steps_of_scenario) add up to 2^28; beyond that, it would
 /// take longer than most runs, and points are skipped.
 pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
     let mut left = LIMIT;
@@ -97,7 +98,7 @@ pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
         if !known.insert(format!("{same:?} {seed:?}")) {
             continue;
         }
-        let Some(rest) = left.checked_sub(size(scenario)) else {
+        let Some(rest) = left.checked_sub(steps_of_scenario(scenario)) else {
             safety.skipped.push(place);
             continue;
         };
@@ -117,17 +118,13 @@ fn draws(point: &Point, scenario: &Scenario) -> bool {
     point.spec.faults.random > 0 || Descriptor::named(&point.spec.algorithm).is_ok_and(draws)
 }
 
-fn size(scenario: &Scenario) -> usize {
-    scenario.network().routers().saturating_mul(scenario.network().channels())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn points_that_are_too_large_to_analyse_are_named_once() {
-        let text = "algorithm = 'dual-path'\ntraffic.arrivals = { process = 'burst', sources = 1 }\n\
+        let text = "algorithm = 'separate'\nrouting = 'west-first'\ntraffic.arrivals = { process = 'burst', sources = 1 }\n\
                     sweep = { topology = ['mesh:4x4', 'mesh:128x128'], 'traffic.length' = [8, 16] }\n";
         let experiment = Experiment::parse("x.toml", text, &[]).unwrap();
         let points = experiment.points().unwrap();
@@ -137,8 +134,21 @@ mod tests {
         };
         assert_eq!(topologies(&safety.skipped), ["mesh:128x128"]);
         assert!(safety.unsafe_points.iter().all(|of| points[of.point].spec.topology == "mesh:4x4"));
+        // Where no routes have to be followed, a network of that size is analysed.
+        for quick in
+            ["algorithm = 'dual-path'", "routing = 'e-cube'", "routing = 'turn-prohibition'", "routing = 'up-down'"]
+        {
+            let routing = if quick.starts_with("routing") { "\nalgorithm = 'separate'" } else { "" };
+            let text = format!(
+                "{quick}{routing}\ntopology = 'mesh:128x128'\ntraffic.arrivals = {{ process = 'burst', sources = 1 }}\n"
+            );
+            let experiment = Experiment::parse("x.toml", &text, &[]).unwrap();
+            let points = experiment.points().unwrap();
+            let safety = sweep_safety(&points, &experiment.jobs(&points).unwrap());
+            assert_eq!(safety, SweepSafety::default(), "{quick}");
+        }
         let said = experiment.unsafe_worms().unwrap();
-        let last = "Whether worms of dual-path on mesh:128x128 can deadlock was not analysed: ";
+        let last = "Whether worms of separate on mesh:128x128 can deadlock was not analysed: ";
         assert!(said.last().is_some_and(|sentence| sentence.starts_with(last)), "{said:?}");
     }
 }

@@ -82,11 +82,11 @@ impl RoutingRelation for CheckedAlgorithm {
         self.check_candidates(at, out);
     }
 
-    /// Those of the relation, with its spread checked too, and the fault.
+    /// Those of the relation, with its spread checked too, and the fault; without a closed form, which would keep routes from being followed.
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         let own = self.algorithm.routing().capabilities();
         let spread = own.spread.map(|_| self as &dyn Spread);
-        RoutingCapabilities { spread, fault: self.fault(), ..own }
+        RoutingCapabilities { spread, fault: self.fault(), closed_form: None, ..own }
     }
 }
 

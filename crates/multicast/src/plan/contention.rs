@@ -2,7 +2,7 @@
 
 use wormcast_network::ChannelId;
 
-use crate::plan::ids::IdMap;
+use crate::plan::ids::{ChannelTable, IdMap};
 use crate::plan::summary::{PlanSummary, WormSummary};
 
 /// Two worms of a plan that are not contention-free, and where they meet.
@@ -34,8 +34,7 @@ impl PlanSummary {
         let step = |id: u32| self.worms[id as usize].step;
         let mut order: Vec<u32> = (0..self.worms.len() as u32).collect();
         order.sort_unstable_by_key(|&id| (step(id), id));
-        let mut last_on: IdMap<ChannelId, u32> = IdMap::default();
-        last_on.reserve(self.channels as usize);
+        let mut last_on = ChannelTable::of(self.worms.iter().flat_map(|worm| &worm.channels));
         for second in order {
             for &channel in &self.worms[second as usize].channels {
                 let Some(first) = last_on.insert(channel, second).filter(|&first| first != second) else { continue };

@@ -7,7 +7,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::headers::encoded::Encoding;
 use crate::headers::tree_header::HeaderFlit;
-use crate::plan::ids::IdMap;
+use crate::plan::ids::{ChannelTable, IdMap};
 use crate::plan::{Itinerary, Plan};
 
 /// How many worms a node sends in one step.
@@ -90,21 +90,22 @@ impl Plan {
     /// If the routing has no route from a stop to the next.
     pub fn summary(&self, routing: &dyn RoutingRelation, ports: PortModel) -> Result<PlanSummary, NoRoute> {
         // The last step in which a channel, a sender's port is in use; how many worms a node sends.
-        let mut taken: IdMap<ChannelId, u32> = IdMap::default();
         let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
-        taken.reserve(self.worms.len());
         senders.reserve(self.worms.len() / 2);
         let network = &**routing.network();
         let one_port = ports == PortModel::One || !network.has_one_node_each();
         let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
-        for (id, worm) in self.worms.iter().enumerate() {
-            let channels = worm.channels(routing)?;
+        let taken_by = self.worms.iter().map(|worm| worm.channels(routing)).collect::<Result<Vec<_>, _>>()?;
+        let mut taken = ChannelTable::of(taken_by.iter().flatten());
+        for (id, (worm, channels)) in self.worms.iter().zip(taken_by).enumerate() {
             let (port, sent) = senders.entry(worm.from).or_default();
             let triggered = worm.after.map_or(0, |trigger| worms[trigger as usize].step);
             let sending = if one_port { *port } else { 0 };
-            let busy = channels.iter().filter_map(|channel| taken.get(channel).copied());
+            let busy = channels.iter().filter_map(|&channel| taken.get(channel));
             let step = busy.fold(triggered.max(sending), u32::max) + 1;
-            taken.extend(channels.iter().map(|&channel| (channel, step)));
+            for &channel in &channels {
+                taken.insert(channel, step);
+            }
             *port = step;
             *sent += 1;
             let mut branches = Vec::new();

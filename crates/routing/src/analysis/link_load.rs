@@ -3,6 +3,7 @@
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::ClosedForm;
 use crate::relation::RoutingRelation;
 
 /// How evenly a routing loads the channels under uniform traffic.
@@ -33,7 +34,7 @@ impl LinkLoad {
 /// The load of each channel under a relation; `None` if some worm can take the same channel again, so that it is unknown how often it
 /// crosses one. A worm that loses its route counts up to where it does.
 ///
-/// O(routers x channels x candidates) time, O(channels) memory. [`TurnRouting::survey`](crate::TurnRouting::survey) is faster
+/// O(routers x channels x candidates) time, or O(channels) where the relation has a [closed form](crate::ClosedForm); O(channels) memory. [`TurnRouting::survey`](crate::TurnRouting::survey) is faster
 /// for routing over permitted turns.
 ///
 /// ```
@@ -47,6 +48,13 @@ impl LinkLoad {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn link_load(relation: &dyn RoutingRelation) -> Option<LinkLoad> {
+    let Some((closed_form, nodes)) = <dyn ClosedForm>::of(relation) else { return load_of_routes(relation) };
+    let load = |channel| (u128::from(closed_form.crossing(channel)) * u128::from(nodes * nodes)) as f64;
+    Some(LinkLoad::new(relation.network().channel_ids().map(load).collect()))
+}
+
+/// The same by following routes.
+pub(crate) fn load_of_routes(relation: &dyn RoutingRelation) -> Option<LinkLoad> {
     let network = &**relation.network();
     let nodes_at = network.entering_nodes();
     let channels = network.channels();

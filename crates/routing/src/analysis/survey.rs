@@ -3,6 +3,7 @@
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, RouterId};
 
+use crate::capabilities::ClosedForm;
 use crate::relation::RoutingRelation;
 
 /// Reach and route lengths of a routing relation.
@@ -53,6 +54,16 @@ impl Lengths {
         self.node_total += pairs * u64::from(hops);
     }
 
+    /// Adds what was added to another one.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.connected &= other.connected;
+        self.pairs += other.pairs;
+        self.total += other.total;
+        self.longest = self.longest.max(other.longest);
+        self.node_pairs += other.node_pairs;
+        self.node_total += other.node_total;
+    }
+
     /// The total hops of all pairs of nodes, which is how many channels their worms cross.
     pub(crate) fn node_hops(&self) -> u64 {
         self.node_total
@@ -74,8 +85,24 @@ impl Lengths {
 
 /// Measures the shortest permitted routes between all pairs of routers with nodes: at switches without nodes no worm starts or ends.
 ///
-/// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
+/// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels), or O(dimensions) where the relation has a
+/// [closed form](crate::ClosedForm).
 pub fn survey(relation: &dyn RoutingRelation) -> Survey {
+    let Some((closed_form, nodes)) = <dyn ClosedForm>::of(relation) else { return survey_of_routes(relation) };
+    let routers = relation.network().routers() as u128;
+    let pairs = routers * (routers - 1);
+    let (total, longest) = closed_form.lengths();
+    let average = |each: u128| (pairs > 0).then(|| (each * total) as f64 / (each * pairs) as f64);
+    Survey {
+        connected: true,
+        average_distance: average(1),
+        node_distance: average(u128::from(nodes) * u128::from(nodes)),
+        diameter: Some(longest),
+    }
+}
+
+/// The same by searches.
+pub(crate) fn survey_of_routes(relation: &dyn RoutingRelation) -> Survey {
     let network = &**relation.network();
     let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
     // Unidirectional networks are entered elsewhere than they are left.

@@ -108,8 +108,9 @@ pub struct Decision {
     pub(crate) subsets: Vec<u64>,
     /// The words of a set.
     words: usize,
-    /// For relations that search.
+    /// For relations that search: hops by router, and the routers that were found.
     pub(crate) hops: Vec<u32>,
+    pub(crate) found: Vec<RouterId>,
 }
 
 /// A step of a multidestination worm.

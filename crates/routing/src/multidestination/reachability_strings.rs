@@ -1,8 +1,8 @@
 //! Multidestination worms on any network: up*/down* routing with reachability strings.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::capabilities::RoutingCapabilities;
@@ -24,8 +24,9 @@ const MOST_BYTES: usize = 1 << 31;
 ///
 /// Unicasts go as [`up_down`] turns lead them, on shortest permitted paths ([`TurnRouting`]).
 ///
-/// On every connected network. Memory: a string of a bit a node for each channel down, and one for each router. O(routers x channels)
-/// to make; a hop up takes O(routers x words of a string + channels), one down O(degree x words).
+/// On every connected network. Memory: a string of a bit a node for each channel down, and one for each router. O(channels x words of a string x log of
+/// the longest way down) to make; a hop up takes O(words) for each router that is no further up than the switch that it leads to, and O(routers) once, one down
+/// O(degree x words).
 ///
 /// ```
 /// use wormcast_network::{NodeId, RouterId, TopologySpec};
@@ -51,8 +52,6 @@ pub struct ReachabilityRouting {
     /// Where the string of each channel down starts in `strings`; `u32::MAX` for those up.
     start: Box<[u32]>,
     strings: Box<[u64]>,
-    /// Routers, each after those that its channels up lead to.
-    order: Box<[RouterId]>,
 }
 
 impl ReachabilityRouting {
@@ -63,7 +62,6 @@ impl ReachabilityRouting {
     pub fn new(network: &Arc<Network>, root: Root) -> Result<Self, Unsupported> {
         let turns = up_down(network, root)?;
         let words = node_set::words(network.nodes());
-        let routers = network.router_ids();
         let mut start = vec![u32::MAX; network.channels()];
         let mut down = 0u32;
         for channel in network.channel_ids() {
@@ -83,43 +81,9 @@ impl ReachabilityRouting {
             let needs = "a connected network for worms to several nodes";
             return Err(Unsupported { needs: needs.to_owned(), ..Unsupported::disconnected(UP_DOWN.name, network) });
         }
-        let mut strings = vec![0u64; down as usize * words];
-        let mut below = vec![0u64; network.routers() * words];
-        let mut hops = vec![u32::MAX; network.routers()];
-        let mut found = VecDeque::new();
-        for target in routers.filter(|&router| network.nodes_of(router).len() > 0) {
-            let nodes = node_set::of(network.nodes(), network.nodes_of(target));
-            let add = |set: &mut [u64]| set.iter_mut().zip(&nodes).for_each(|(word, &own)| *word |= own);
-            hops[target.index()] = 0;
-            found.push_back(target);
-            let mut next = 0;
-            while let Some(&router) = found.get(next) {
-                next += 1;
-                add(&mut below[router.index() * words..][..words]);
-                let nearer = |c: &ChannelId| !is_up(c) && hops[network.to(*c).index()] < hops[router.index()];
-                if let Some(first) = network.outputs(router).find(nearer) {
-                    add(&mut strings[start[first.index()] as usize * words..][..words]);
-                }
-                for above in network.outputs(router).filter(is_up).map(|channel| network.to(channel)) {
-                    if hops[above.index()] == u32::MAX {
-                        hops[above.index()] = hops[router.index()] + 1;
-                        found.push_back(above);
-                    }
-                }
-            }
-            for router in found.drain(..) {
-                hops[router.index()] = u32::MAX;
-            }
-        }
+        let Strings { below, strings } = Strings::new(network, words, &start, down, &order);
         let unicast = TurnRouting::new(UP_DOWN.name, network, turns, Adaptivity::Adaptive);
-        Ok(Self {
-            unicast,
-            words,
-            below: below.into(),
-            start: start.into(),
-            strings: strings.into(),
-            order: order.into(),
-        })
+        Ok(Self { unicast, words, below, start: start.into(), strings })
     }
 
     /// The nodes that `router` leads to on the way down, its own included: a set of [`node_set::words`] words.
@@ -132,6 +96,84 @@ impl ReachabilityRouting {
         let start = self.start[channel.index()];
         (start != u32::MAX).then(|| &self.strings[start as usize * self.words..][..self.words])
     }
+}
+
+/// The strings of routers and of channels down.
+struct Strings {
+    below: Box<[u64]>,
+    strings: Box<[u64]>,
+}
+
+impl Strings {
+    /// Goes through the routers from the bottom up, once for each word: hops down to its 64 nodes are counted together.
+    ///
+    /// Plane `p` of a router has bit `p` of the hops to each of the 64 nodes, so that a minimum and a sum of 64 numbers take a few operations a plane.
+    fn new(network: &Network, words: usize, start: &[u32], down: u32, order: &[RouterId]) -> Self {
+        let mut strings = vec![0u64; down as usize * words];
+        let mut below = vec![0u64; network.routers() * words];
+        let downs = |router| network.outputs(router).filter(|channel| start[channel.index()] != u32::MAX);
+        // No way down is longer than the longest.
+        let mut deepest = vec![0u32; network.routers()];
+        for &router in order {
+            let own = deepest[router.index()];
+            for to in downs(router).map(|channel| network.to(channel)) {
+                deepest[to.index()] = deepest[to.index()].max(own + 1);
+            }
+        }
+        let longest = deepest.into_iter().max().unwrap_or(0);
+        let width = (u32::BITS - longest.leading_zeros()) as usize;
+        let mut planes = vec![0u64; network.routers() * width];
+        let (mut nearest, mut taken) = (vec![0u64; width], Vec::new());
+        for word in 0..words {
+            step("finding what is below switches", "words", word, words);
+            for &router in order.iter().rev() {
+                // The nodes to which a way down was found, and the channels by which it begins. Their hops are those in `nearest`.
+                let mut found = 0;
+                taken.clear();
+                for channel in downs(router) {
+                    let to = network.to(channel).index();
+                    let reached = below[to * words + word];
+                    if reached == 0 {
+                        continue;
+                    }
+                    let hops = &planes[to * width..][..width];
+                    let take = reached & (!found | less(hops, &nearest));
+                    if take != 0 {
+                        for (nearest, &hops) in nearest.iter_mut().zip(hops) {
+                            *nearest ^= (*nearest ^ hops) & take;
+                        }
+                        found |= reached;
+                        taken.push((start[channel.index()] as usize, take));
+                    }
+                }
+                // The first of several that are as near has the node; one that is nearer takes it over.
+                let mut given = 0;
+                for &(string, take) in taken.iter().rev() {
+                    strings[string * words + word] = take & !given;
+                    given |= take;
+                }
+                let mut own = network.nodes_of(router);
+                let count = own.len() as u32;
+                let own = own.next().map_or(0, |first| node_set::mask(word, first.raw(), first.raw() + count));
+                if found | own == 0 {
+                    continue;
+                }
+                below[router.index() * words + word] = found | own;
+                let mut carry = found;
+                for (plane, &nearest) in planes[router.index() * width..][..width].iter_mut().zip(&nearest) {
+                    *plane = (nearest ^ carry) & found;
+                    carry &= nearest;
+                }
+            }
+        }
+        Self { below: below.into(), strings: strings.into() }
+    }
+}
+
+/// Which of 64 numbers are less than their counterparts, by planes.
+fn less(numbers: &[u64], others: &[u64]) -> u64 {
+    // From the lowest bits up, higher ones decide.
+    numbers.iter().zip(others).fold(0, |less, (&number, &other)| (!number & other) | (less & !(number ^ other)))
 }
 
 /// Routers, each after those that its channels up lead to: channels up have no cycle.
@@ -193,20 +235,138 @@ impl MultidestinationRouting for ReachabilityRouting {
             return;
         }
         decision.reset(self.words, false);
-        // Hops up to a switch with all destinations below it.
-        let Decision { hops, channels, .. } = decision;
+        // Level by level up to the first switches that have all destinations below them, ...
+        let Decision { hops, found, channels, .. } = decision;
         hops.clear();
         hops.resize(network.routers(), u32::MAX);
+        found.clear();
+        hops[at.index()] = 0;
+        found.push(at);
         let ups = |router| network.outputs(router).filter(|&channel| self.is_up(channel));
-        for &router in &self.order {
-            let above = |hops: &[u32]| ups(router).map(|c| hops[network.to(c).index()]).min().unwrap_or(u32::MAX - 1);
-            let covers = node_set::is_subset(destinations, self.below(router));
-            hops[router.index()] = if covers { 0 } else { above(hops).saturating_add(1) };
-            if router == at {
-                break;
+        let covers = |router| node_set::is_subset(destinations, self.below(router));
+        let (mut next, mut top) = (0, u32::MAX);
+        while let Some(&router) = found.get(next).filter(|router| hops[router.index()] < top) {
+            next += 1;
+            let further = hops[router.index()] + 1;
+            for above in ups(router).map(|channel| network.to(channel)) {
+                if hops[above.index()] == u32::MAX {
+                    hops[above.index()] = further;
+                    found.push(above);
+                    if top == u32::MAX && covers(above) {
+                        top = further;
+                    }
+                }
             }
         }
-        let best = hops[at.index()] - 1;
-        channels.extend(ups(at).filter(|&channel| hops[network.to(channel).index()] == best));
+        // ... and back: what does not lead to them is forgotten.
+        for &router in found.iter().rev() {
+            let own = hops[router.index()];
+            let leads = if own == top {
+                covers(router)
+            } else {
+                ups(router).any(|channel| hops[network.to(channel).index()] == own + 1)
+            };
+            if !leads {
+                hops[router.index()] = u32::MAX;
+            }
+        }
+        channels.extend(ups(at).filter(|&channel| hops[network.to(channel).index()] == 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use proptest::prelude::*;
+    use wormcast_network::{NodeId, TopologySpec};
+
+    /// A search up from every node by itself: what is below each router, and the string of each channel.
+    fn searched(routing: &ReachabilityRouting, firsts: bool) -> (Vec<Vec<u64>>, Vec<Option<Vec<u64>>>) {
+        let network = &**routing.network();
+        let none = vec![0; node_set::words(network.nodes())];
+        let mut below = vec![none.clone(); network.routers()];
+        let mut strings: Vec<_> =
+            network.channel_ids().map(|channel| (!routing.is_up(channel)).then(|| none.clone())).collect();
+        for node in network.node_ids() {
+            let mut hops = vec![u32::MAX; network.routers()];
+            hops[network.router_of(node).index()] = 0;
+            let mut queue = VecDeque::from([network.router_of(node)]);
+            while let Some(router) = queue.pop_front() {
+                node_set::insert(&mut below[router.index()], node);
+                let mut nearer = network
+                    .outputs(router)
+                    .filter(|&c| !routing.is_up(c) && hops[network.to(c).index()] < hops[router.index()]);
+                if let Some(channel) = if firsts { nearer.next() } else { nearer.last() } {
+                    node_set::insert(strings[channel.index()].as_mut().unwrap(), node);
+                }
+                for above in network.outputs(router).filter(|&c| routing.is_up(c)).map(|c| network.to(c)) {
+                    if hops[above.index()] == u32::MAX {
+                        hops[above.index()] = hops[router.index()] + 1;
+                        queue.push_back(above);
+                    }
+                }
+            }
+        }
+        (below, strings)
+    }
+
+    /// Hops up from each router to the nearest one that covers the destinations, by looking at all of them.
+    fn hops_up(routing: &ReachabilityRouting, destinations: &[u64]) -> Vec<u32> {
+        let network = routing.network();
+        let mut hops = vec![u32::MAX; network.routers()];
+        for router in order(network, |&channel| routing.is_up(channel)) {
+            let ups = network.outputs(router).filter(|&c| routing.is_up(c));
+            let above = ups.map(|c| hops[network.to(c).index()]).min().unwrap_or(u32::MAX - 1);
+            let covers = node_set::is_subset(destinations, routing.below(router));
+            hops[router.index()] = if covers { 0 } else { above.saturating_add(1) };
+        }
+        hops
+    }
+
+    fn all_strings(routing: &ReachabilityRouting) -> (Vec<Vec<u64>>, Vec<Option<Vec<u64>>>) {
+        let network = routing.network();
+        let below = network.router_ids().map(|router| routing.below(router).to_vec()).collect();
+        (below, network.channel_ids().map(|channel| routing.string(channel).map(<[u64]>::to_vec)).collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Hops counted for 64 nodes at once are those of a search from each; so is the way up.
+        #[test]
+        fn strings_are_those_of_searches(
+            spec in prop::sample::select(vec![
+                "mesh:9x8", "mesh:3x3x3", "torus:5x5", "hypercube:5", "ring:9", "petersen", "mesh:70", "mesh:1x1", "complete:6",
+                "hyperx:3x3,nodes=9", "dragonfly:p=3,a=4,h=2", "random:nodes=90,degree=5,seed=4", "tree:nodes=80,seed=1",
+                "small-world:nodes=100,degree=4,rewire=0.1,seed=3", "bmin:3x3", "torus:2x3",
+            ]),
+            root: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..6),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let root = RouterId::new(root.index(network.routers()) as u32);
+            let routing = ReachabilityRouting::new(&network, Root::Router(root)).unwrap();
+            prop_assert_eq!(all_strings(&routing), searched(&routing, true));
+            let nodes = picks.iter().map(|pick| NodeId::new(pick.index(network.nodes()) as u32));
+            let set = node_set::of(network.nodes(), nodes);
+            let hops = hops_up(&routing, &set);
+            let mut decision = Decision::default();
+            for at in network.router_ids().filter(|at| hops[at.index()] > 0) {
+                routing.decide(at, None, &set, &mut decision);
+                let nearer = |c: &ChannelId| routing.is_up(*c) && hops[network.to(*c).index()] == hops[at.index()] - 1;
+                prop_assert_eq!(&decision.channels, &network.outputs(at).filter(nearer).collect::<Vec<_>>());
+                prop_assert!(!decision.down);
+            }
+        }
+    }
+
+    /// The comparison above rejects strings that give nodes to the last of several ports.
+    #[test]
+    fn other_ports_have_other_strings() {
+        let mesh = "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let routing = ReachabilityRouting::new(&mesh, Root::SmallestId).unwrap();
+        assert_ne!(all_strings(&routing).1, searched(&routing, false).1);
     }
 }

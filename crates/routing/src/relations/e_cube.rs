@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wormcast_network::text::quoted;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
-use crate::capabilities::{RoutingCapabilities, Spread};
+use crate::capabilities::{ClosedForm, RoutingCapabilities, Spread};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 
@@ -141,7 +141,70 @@ impl RoutingRelation for ECube {
     }
 
     fn capabilities(&self) -> RoutingCapabilities<'_> {
-        RoutingCapabilities { spread: Some(self), ..RoutingCapabilities::default() }
+        RoutingCapabilities { spread: Some(self), closed_form: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+/// The sum of the distances over ordered pairs of routers of a grid, and the longest of them.
+pub(crate) fn grid_lengths(grid: &Grid, wraps: bool) -> (u128, u32) {
+    let routers = grid.len() as u128;
+    let (mut total, mut longest) = (0, 0);
+    for &k in grid.extents() {
+        let along = |offset: u32| if wraps { offset.min(k - offset) } else { offset };
+        // Ordered pairs of coordinates that lie `offset` apart, with whatever other coordinates.
+        let within: u128 = (1..k).map(|offset| 2 * u128::from(k - offset) * u128::from(along(offset))).sum();
+        let others = routers / u128::from(k);
+        total += within * others * others;
+        longest += (0..k).map(along).max().unwrap_or(0);
+    }
+    (total, longest)
+}
+
+impl ECube {
+    /// The most hops in a row along a dimension of a torus.
+    fn most_in_a_row(extent: u32, direction: Direction) -> u32 {
+        // Of two ways that are equally long, the positive one is taken.
+        if direction == Direction::Positive { extent / 2 } else { extent.saturating_sub(1) / 2 }
+    }
+}
+
+/// Dimensions are resolved one after the other, so a worm that holds a channel of one may only go on along it, or turn into one that is resolved later.
+///
+/// It may do all of that: from where the channel starts, to where the next one ends, is a route. Only in a torus a hop further along a dimension may be one too many for the shorter way.
+impl ClosedForm for ECube {
+    fn follows(&self, held: ChannelId, requested: ChannelId) -> bool {
+        let Some(((of_held, arriving), (of_next, leaving))) =
+            self.network.heading(held).zip(self.network.heading(requested))
+        else {
+            return false;
+        };
+        if of_held == of_next {
+            let furthest = || Self::most_in_a_row(self.grid.extents()[of_held], arriving);
+            return arriving == leaving && (!self.network.shape().wraps() || furthest() >= 2);
+        }
+        let descending = matches!(self.network.shape(), Shape::Hypercube(_)) && !self.ascending;
+        (of_held < of_next) != descending
+    }
+
+    fn lengths(&self) -> (u128, u32) {
+        grid_lengths(&self.grid, self.network.shape().wraps())
+    }
+
+    /// Where a worm crosses a channel, it has its target's coordinate in each dimension that is resolved before and its source's in each that is resolved later. The other coordinate of
+    /// the two is any.
+    fn crossing(&self, channel: ChannelId) -> u64 {
+        let Some((dimension, direction)) = self.network.heading(channel) else { return 0 };
+        let k = self.grid.extents()[dimension];
+        let others = self.grid.len() as u64 / u64::from(k);
+        if self.network.shape().wraps() {
+            // Of the pairs in the ring that are `hops` apart in this direction, as many cross the channel.
+            let most = u64::from(Self::most_in_a_row(k, direction));
+            return others * (most * (most + 1) / 2);
+        }
+        // From any coordinate up to the start of the channel to any beyond.
+        let ends = [self.network.from(channel), self.network.to(channel)];
+        let before = ends.map(|end| self.grid.coordinate(end.index(), dimension)).into_iter().max().unwrap_or(0);
+        others * u64::from(before) * u64::from(k - before)
     }
 }
 

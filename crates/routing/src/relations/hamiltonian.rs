@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Grid, Network, RouterId};
 
+use crate::capabilities::{ClosedForm, RoutingCapabilities};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
+use crate::relations::e_cube::grid_lengths;
 
 /// [`Hamiltonian`].
 pub const HAMILTONIAN: RoutingDescriptor = RoutingDescriptor::new(
@@ -35,7 +37,7 @@ pub fn hamiltonian_label(grid: &Grid, router: RouterId) -> u32 {
 /// Labels along a route only rise or only fall, so two acyclic subnetworks carry all worms. The next router on the
 /// Hamiltonian path is always a neighbour, so every target is reached.
 ///
-/// Source: Lin, McKinley and Ni 1994, the function R. O(degree x dimensions) a hop.
+/// Source: Lin, McKinley and Ni 1994, the function R. O(degree) a hop; 4 bytes a router.
 ///
 /// ```
 /// use wormcast_network::{RouterId, TopologySpec};
@@ -53,6 +55,8 @@ pub fn hamiltonian_label(grid: &Grid, router: RouterId) -> u32 {
 pub struct Hamiltonian {
     network: Arc<Network>,
     grid: Grid,
+    /// By router.
+    labels: Arc<[u32]>,
 }
 
 impl Hamiltonian {
@@ -62,7 +66,10 @@ impl Hamiltonian {
     /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         match network.shape().mesh() {
-            Some(grid) => Ok(Self { network: Arc::clone(network), grid: grid.clone() }),
+            Some(grid) => {
+                let labels = network.router_ids().map(|router| hamiltonian_label(grid, router)).collect();
+                Ok(Self { network: Arc::clone(network), grid: grid.clone(), labels })
+            }
             None => Err(HAMILTONIAN.unsupported(network)),
         }
     }
@@ -70,6 +77,12 @@ impl Hamiltonian {
     /// The grid of the network.
     pub fn grid(&self) -> &Grid {
         &self.grid
+    }
+
+    /// The [label](hamiltonian_label) of a router.
+    #[inline]
+    pub fn label(&self, router: RouterId) -> u32 {
+        self.labels[router.index()]
     }
 }
 
@@ -85,15 +98,63 @@ impl RoutingRelation for Hamiltonian {
     fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         let network = self.network();
         out.clear();
-        let grid = &self.grid;
-        let (here, there) = (hamiltonian_label(grid, at), hamiltonian_label(grid, target));
-        let neighbours = network.outputs(at).map(|channel| (hamiltonian_label(grid, network.to(channel)), channel));
+        let (here, there) = (self.label(at), self.label(target));
+        let neighbours = network.outputs(at).map(|channel| (self.label(network.to(channel)), channel));
         let next = if there > here {
             neighbours.filter(|&(label, _)| label > here && label <= there).max()
         } else {
             neighbours.filter(|&(label, _)| label < here && label >= there).min()
         };
         out.extend(next.map(|(_, channel)| channel));
+    }
+
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        let plane = self.grid.dimensions() <= 2;
+        let closed_form = plane.then_some(self as &dyn ClosedForm);
+        RoutingCapabilities { closed_form, ..RoutingCapabilities::default() }
+    }
+}
+
+/// In one or two dimensions.
+///
+/// A worm to a row further on goes straight to the row before that of its target. From there it crosses to the target's row at once, if the target lies ahead in the direction of the target's row, and goes
+/// along that row; if not, it goes along the row where it is until it is level with the target, and crosses then. Either is the greatest label that does not exceed the target's.
+///
+/// All is the same for labels that fall, with rows counted from the other end and against their directions. Distances are those of the mesh (Lin, McKinley and Ni 1994, Lemma 1).
+impl ClosedForm for Hamiltonian {
+    /// Wherever labels go on to rise, or to fall: along a row, across several, from a row into the next at the target's column, and out of it again.
+    fn follows(&self, held: ChannelId, requested: ChannelId) -> bool {
+        let network = &*self.network;
+        let rises = |channel| self.label(network.to(channel)) > self.label(network.from(channel));
+        rises(held) == rises(requested)
+    }
+
+    fn lengths(&self) -> (u128, u32) {
+        grid_lengths(&self.grid, false)
+    }
+
+    fn crossing(&self, channel: ChannelId) -> u64 {
+        let (from, to) = (self.network.from(channel), self.network.to(channel));
+        let (width, height) = (self.grid.extents()[0], self.grid.extents().get(1).copied().unwrap_or(1));
+        let column = |router: RouterId| self.grid.coordinate(router.index(), 0);
+        let row = |router: RouterId| router.raw() / width;
+        let rises = self.label(to) > self.label(from);
+        // Rows in the order in which the worm comes to them, and columns in the direction of a row.
+        let rows_before = |router| if rises { row(router) } else { height - 1 - row(router) };
+        let columns_before = |router| {
+            let eastward = (row(router) % 2 == 0) == rises;
+            if eastward { column(router) } else { width - 1 - column(router) }
+        };
+        let (width, height, before) = (u64::from(width), u64::from(height), u64::from(rows_before(from)));
+        if row(from) == row(to) {
+            // Targets in this row, from here and from the rows before; and, from the same rows, those of the next row which lie behind in its direction.
+            let columns = u64::from(columns_before(from)) + 1;
+            let rows = before + 1 + if before + 1 < height { before + 1 } else { 0 };
+            return columns * (width - columns) * rows;
+        }
+        // Straight on to any row beyond the next; into the next, from its column to targets ahead in it, and from all columns behind to the one here.
+        let ahead = width - u64::from(columns_before(to));
+        (before + 1) * (width * (height - before - 2) + 2 * ahead - 1)
     }
 }
 

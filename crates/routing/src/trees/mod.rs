@@ -1,5 +1,6 @@
 //! Spanning trees, and edge-disjoint sets of them.
 
+pub(crate) mod comb_distance;
 pub(crate) mod edge_disjoint;
 pub(crate) mod fault_distance;
 pub(crate) mod link_forests;

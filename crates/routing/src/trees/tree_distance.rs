@@ -1,13 +1,11 @@
 //! Distances in a network that is routed on several trees (paper 5, section 5).
 
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
-use std::sync::OnceLock;
-use std::thread;
+use std::ops::Range;
 
-use wormcast_network::watch::{ask, stop};
+use wormcast_network::watch::{processors, shared};
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::trees::comb_distance::{Combs, PairSums};
 use crate::trees::spanning_tree::SpanningTree;
 
 /// Distances between routers when each worm takes the tree with the shortest route.
@@ -23,7 +21,8 @@ pub struct CombinedDistance {
 /// trees. Routes over failed links do not count.
 ///
 /// `None` if some pair has no route. O(trees x routers²) time, for 16 routers at once, and O(routers) memory; large networks
-/// take as many threads as the machine has.
+/// take as many threads as the machine has. For a large torus with the two trees of [`TorusTrees`](crate::TorusTrees) without failures it is O(routers x sides): only distances from the routers of one row
+/// and one column are searched, and the others are counted.
 ///
 /// ```
 /// use wormcast_network::{RouterId, TopologySpec};
@@ -117,51 +116,82 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
     // Without a tree there are no routes.
     let Some((last, others)) = walks.split_last() else { return Sums { apart: true, ..Sums::default() } };
     let longest = 2 * trees.iter().map(SpanningTree::height).max().unwrap_or(0);
-    let blocks = routers.div_ceil(LANES);
-    let threads = if routers < LARGE { 1 } else { thread::available_parallelism().map_or(1, NonZeroUsize::get) };
-    let stopped = OnceLock::new();
-    let share = |thread: usize| {
-        let mut table = vec![[T::FAR; LANES]; routers];
-        let mut sums = Sums::default();
-        for block in (thread..blocks).step_by(threads) {
-            // Only the calling thread, which is the first one, can be watched.
-            if let ControlFlow::Break(at) = ask("measuring distances", "routers", block * LANES, routers) {
-                let _ = stopped.set(at);
-            }
-            if stopped.get().is_some() {
-                break;
-            }
-            let sources = block * LANES..routers.min((block + 1) * LANES);
-            for (which, walk) in others.iter().enumerate() {
-                walk.visit(sources.start, |row, distance| {
-                    table[row] = if which == 0 { distance } else { smaller(distance, table[row]) };
-                });
-            }
-            let mut block = BlockSums::new(longest);
-            if others.is_empty() {
-                last.visit(sources.start, |_, distance| block.add(distance));
-            } else {
-                last.visit(sources.start, |row, distance| block.add(smaller(distance, table[row])));
-            }
-            sums.add(block, sources.len());
-        }
-        sums
+    let threads = if routers < LARGE { 1 } else { processors() };
+    let combs = if routers >= LARGE && failed.is_empty() { Combs::recognise(network, trees) } else { None };
+    match combs {
+        Some(combs) => over_combs(&combs, &walks, longest, threads),
+        None => searched(last, others, longest, threads),
+    }
+}
+
+/// As [`all_pairs`], by searches from all routers.
+fn searched<T: Lane>(last: &Walk<T>, others: &[Walk<T>], longest: u32, threads: usize) -> Sums {
+    let routers = last.number.len();
+    let new = || (vec![[T::FAR; LANES]; routers], Sums::default());
+    let each = |(table, sums): &mut (Vec<[T; LANES]>, Sums), sources: Range<usize>| {
+        let block: Vec<usize> = sources.collect();
+        let mut found = BlockSums::new(longest);
+        nearest(others, last, &block, table, |_, distance| found.add(distance));
+        sums.add(found, block.len());
     };
-    let sums = thread::scope(|scope| {
-        let share = &share;
-        let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
-        let mut sums = share(0);
-        for other in others {
-            match other.join() {
-                Ok(other) => sums.merge(other),
-                Err(panic) => std::panic::resume_unwind(panic),
+    let shares = shared(("measuring distances", "routers"), (LANES, 0..routers, routers), threads, new, each);
+    let mut all = Sums::default();
+    shares.into_iter().for_each(|(_, sums)| all.merge(sums));
+    all
+}
+
+/// As [`all_pairs`]: searches from the routers on the spines, and counts all other pairs.
+fn over_combs<T: Lane>(combs: &Combs, walks: &[Walk<T>], longest: u32, threads: usize) -> Sums {
+    let Some((last, others)) = walks.split_last() else { return Sums { apart: true, ..Sums::default() } };
+    let routers = last.number.len();
+    let on_spine = |router: &usize| combs.is_on_spine(RouterId::new(*router as u32));
+    let spines: Vec<usize> = (0..routers).filter(on_spine).collect();
+    let mut is_on_spine = vec![false; routers];
+    for &router in &spines {
+        is_on_spine[last.row[router] as usize] = true;
+    }
+    let new = || (vec![[T::FAR; LANES]; routers], Sums::default(), Sums::default());
+    let each = |(table, all, among): &mut (Vec<[T; LANES]>, Sums, Sums), sources: Range<usize>| {
+        let block = &spines[sources];
+        let (mut to_all, mut to_spines) = (BlockSums::new(longest), BlockSums::new(longest));
+        nearest(others, last, block, table, |row, distance| {
+            to_all.add(distance);
+            if is_on_spine[row] {
+                to_spines.add(distance);
             }
-        }
-        sums
-    });
-    match stopped.into_inner() {
-        Some(at) => stop(at),
-        None => sums,
+        });
+        all.add(to_all, block.len());
+        among.add(to_spines, block.len());
+    };
+    let shares = shared(("measuring distances", "routers"), (LANES, 0..spines.len(), spines.len()), threads, new, each);
+    let (mut all, mut among) = (Sums::default(), Sums::default());
+    for (_, from, own) in shares {
+        all.merge(from);
+        among.merge(own);
+    }
+    // Pairs of a router on a spine and one that is not are met from one end only.
+    let PairSums { total, longest } = combs.beside_spines();
+    Sums { diameter: all.diameter.max(longest), total: 2 * all.total - among.total + total as u64, ..all }
+}
+
+/// Calls `visit` with each row and the distances to its router from these sources, at most as many as there are lanes, on the nearest of several trees.
+#[inline]
+fn nearest<T: Lane>(
+    others: &[Walk<T>],
+    last: &Walk<T>,
+    sources: &[usize],
+    table: &mut [[T; LANES]],
+    mut visit: impl FnMut(usize, [T; LANES]),
+) {
+    for (which, walk) in others.iter().enumerate() {
+        walk.visit(sources, |row, distance| {
+            table[row] = if which == 0 { distance } else { smaller(distance, table[row]) };
+        });
+    }
+    if others.is_empty() {
+        last.visit(sources, visit);
+    } else {
+        last.visit(sources, |row, distance| visit(row, smaller(distance, table[row])));
     }
 }
 
@@ -234,6 +264,8 @@ struct Walk<T> {
     part: Vec<T>,
     /// Whether there is more than one part.
     cut: bool,
+    /// By router: its row in the table.
+    row: Box<[u32]>,
 }
 
 struct Step<T> {
@@ -279,14 +311,15 @@ impl<T: Lane> Walk<T> {
             depth: all.map(|router| T::new(tree.depth(router))).collect(),
             part,
             cut: parts > 0,
+            row: place.into(),
         }
     }
 
-    /// Calls `visit` with each row and its distances in this tree from the routers from `first` on, as many as there are lanes.
+    /// Calls `visit` with each row and its distances in this tree from these routers, at least one and at most as many as there are lanes.
     #[inline]
-    fn visit(&self, first: usize, mut visit: impl FnMut(usize, [T; LANES])) {
-        // Beyond the last router it is looked at again, and the lane is not counted.
-        let source = |lane: usize| (first + lane).min(self.number.len() - 1);
+    fn visit(&self, sources: &[usize], mut visit: impl FnMut(usize, [T; LANES])) {
+        // Beyond the last source it is looked at again, and the lane is not counted.
+        let source = |lane: usize| sources[lane.min(sources.len() - 1)];
         let number: [T; LANES] = std::array::from_fn(|lane| self.number[source(lane)]);
         let part: [T; LANES] = std::array::from_fn(|lane| self.part[source(lane)]);
         let mut above = vec![[T::ZERO; LANES]; self.height as usize + 1];
@@ -306,5 +339,108 @@ impl<T: Lane> Walk<T> {
             above[step.depth as usize] = distance;
             pass_on(step.row, distance, step.part);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Balance, TorusMethod, TorusTrees};
+    use wormcast_network::TopologySpec;
+
+    /// The sums over combs, and over all pairs; `None` if the trees are not recognised.
+    fn both(network: &Network, trees: &[SpanningTree]) -> Option<[(u32, u64); 2]> {
+        both_with(network, trees, &Combs::recognise(network, trees)?)
+    }
+
+    fn both_with(network: &Network, trees: &[SpanningTree], combs: &Combs) -> Option<[(u32, u64); 2]> {
+        let routers = network.routers();
+        let place: Vec<u32> = (0..routers as u32).collect();
+        let walks: Vec<Walk<i32>> = trees.iter().map(|tree| Walk::new(network, tree, &[], &place)).collect();
+        let counted = over_combs(combs, &walks, 2 * routers as u32, 1);
+        assert!(!counted.apart);
+        let mut all = (0, 0);
+        for from in network.router_ids() {
+            for to in network.router_ids() {
+                let distance = trees.iter().map(|tree| tree.distance(from, to)).min().unwrap_or(0);
+                all = (all.0.max(distance), all.1 + u64::from(distance));
+            }
+        }
+        Some([(counted.diameter, counted.total), all])
+    }
+
+    fn torus(spec: &str) -> std::sync::Arc<Network> {
+        format!("torus:{spec}").parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    fn half(network: &Network, first: RouterId) -> RouterId {
+        TorusTrees::dstm_1(network, first).unwrap().second
+    }
+
+    /// All methods, from starting nodes all over tori with even and odd sides, are what a look at each pair finds.
+    #[test]
+    fn distances_over_combs_are_counted() {
+        for spec in ["4x4", "5x5", "4x7", "9x4", "6x5"] {
+            let network = torus(spec);
+            let mut noticed = false;
+            for (which, method) in TorusMethod::all().enumerate() {
+                let (first, second) = (RouterId::new(which as u32), RouterId::new((7 * which as u32 + 3) % 16));
+                for second in [half(&network, first), second] {
+                    let trees = TorusTrees { first, second, method, balance: Balance::default() };
+                    let trees = trees.build(&network).unwrap();
+                    let [counted, searched] = both(&network, &trees).expect("combs");
+                    assert_eq!(counted, searched, "{method} on {spec} from {first} and {second}");
+                    let stretched = Combs::recognise(&network, &trees).map(Combs::stretched).expect("combs");
+                    let [wrong, right] = both_with(&network, &trees, &stretched).expect("combs");
+                    noticed |= wrong != right;
+                    let [one, other] = trees;
+                    assert_eq!(both(&network, &[other, one]), Some([searched; 2]));
+                }
+            }
+            // Wrong combs make wrong sums.
+            assert!(noticed, "{spec}");
+        }
+    }
+
+    /// Large tori are counted, with what searches from all routers find.
+    #[test]
+    fn large_tori_are_counted() {
+        let network = torus("96x88");
+        let trees = TorusTrees::dstm_1(&network, RouterId::new(77)).unwrap().build(&network).unwrap();
+        let place: Vec<u32> = (0..network.routers() as u32).collect();
+        let walks = trees.each_ref().map(|tree| Walk::<i16>::new(&network, tree, &[], &place));
+        let longest = 2 * trees.iter().map(SpanningTree::height).max().unwrap();
+        let Sums { diameter, total, .. } = searched(&walks[0], &walks[1..], longest, 1);
+        let average = total as f64 / (network.routers() * (network.routers() - 1)) as f64;
+        assert_eq!(combined_distance(&network, &trees, &[]), Some(CombinedDistance { diameter, average }));
+        assert!(Combs::recognise(&network, &trees).is_some());
+    }
+
+    /// What is no pair of combs is not taken for one.
+    #[test]
+    fn other_trees_are_no_combs() {
+        let network = torus("6x6");
+        let trees = |balance| {
+            let (first, second) = (RouterId::new(8), RouterId::new(8));
+            TorusTrees { first, second, method: TorusMethod::DSTM_1, balance }.build(&network).unwrap()
+        };
+        assert!(both(&network, &trees(Balance::None)).is_some());
+        // A spine that is opened elsewhere is still one.
+        let [counted, searched] = both(&network, &trees(Balance::Branch)).expect("combs");
+        assert_eq!(counted, searched);
+        let [one, other] = trees(Balance::None);
+        assert!(both(&network, &[one.clone(), one.clone()]).is_none());
+        assert!(both(&network, &[one.clone()]).is_none());
+        // A link moved from a column to the row beside it.
+        let links: Vec<ChannelId> = one.links().collect();
+        let open =
+            network.channel_ids().find(|&c| !one.contains(&network, c) && network.heading(c).is_some_and(|h| h.0 == 0));
+        let moved = (0..links.len()).find_map(|at| {
+            let mut links = links.clone();
+            links[at] = open?;
+            let vertical = network.heading(one.links().nth(at)?)?.0 == 1;
+            SpanningTree::new(&network, one.root(), &links).ok().filter(|_| vertical)
+        });
+        assert!(both(&network, &[moved.unwrap(), other]).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wormcast_network::watch::step;
+use wormcast_network::watch::{processors, shared, step};
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::analysis::link_load::LinkLoad;
@@ -168,67 +168,129 @@ impl TurnRouting {
 
     /// Measures the routes between all pairs of different routers, and how unicasts between all pairs of nodes load the channels.
     ///
-    /// O(routers x channels) for the distances, and up to a factor of the degree for the load; O(channels) memory, since
-    /// the tables are not kept.
+    /// O(routers x channels) for the distances, and up to a factor of the degree for the load, on as many threads as the machine has where the network is large. O(channels)
+    /// memory for each thread, since the tables are not kept.
     pub fn survey(&self) -> (Survey, LinkLoad) {
-        let network = &*self.network;
-        let routers = network.routers();
-        let all_routers = || (0..routers as u32).map(RouterId::new);
-        let mut search = TurnSearch::new(&self.network, &self.turns);
+        /// Routers from which threads pay off.
+        const LARGE: usize = 1 << 11;
+        self.survey_on(if self.network.routers() < LARGE { 1 } else { processors() })
+    }
+
+    /// The same on so many threads, which makes no difference to what is found.
+    fn survey_on(&self, threads: usize) -> (Survey, LinkLoad) {
+        /// Targets of a thread before their loads are added up, which is done in the order of targets: sums depend on it in their last digits.
+        const TARGETS: usize = 8;
+        let routers = self.network.routers();
         let mut lengths = Lengths::new();
-        let mut load = vec![0.0; network.channels()];
-        // What of the traffic to one target enters a channel.
-        let mut flow = vec![0.0; network.channels()];
-        // The candidates in the source router, for all routers one after the other, and where those of each start.
-        let (mut nearest, mut first) = (Vec::new(), vec![0; routers + 1]);
-        let mut candidates = Vec::new();
-        for target in all_routers() {
-            step("measuring routes", "destinations", target.index(), routers);
-            let receivers = network.nodes_of(target).len() as f64;
-            search.towards(target);
-            nearest.clear();
-            for source in all_routers() {
-                if source != target {
-                    self.nearest(source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
-                    let own = self.chosen(&candidates);
-                    let share = network.nodes_of(source).len() as f64 / own.len().max(1) as f64;
-                    for channel in own {
-                        flow[channel.index()] += share;
-                    }
-                    let nodes = network.nodes_of(source).len() * network.nodes_of(target).len();
-                    lengths.add(nodes, candidates.first().map(|&c| search.distance(c)));
-                    nearest.append(&mut candidates);
-                }
-                first[source.index() + 1] = nearest.len();
+        let mut load = vec![0.0; self.network.channels()];
+        if threads == 1 {
+            let mut measuring = Measuring::new(self);
+            for target in self.network.router_ids() {
+                step("measuring routes", "destinations", target.index(), routers);
+                measuring.towards(target, &mut lengths, |channel, crossing| load[channel.index()] += crossing);
             }
-            for &channel in search.order().iter().rev() {
-                let entering = std::mem::take(&mut flow[channel.index()]);
-                if entering == 0.0 {
-                    continue;
+        } else {
+            for start in (0..routers).step_by(threads * TARGETS) {
+                let targets = start..routers.min(start + threads * TARGETS);
+                let new = || (Measuring::new(self), Lengths::new(), Vec::new());
+                let each = |(measuring, lengths, loads): &mut (Measuring, Lengths, Vec<(usize, Vec<f64>)>), range| {
+                    for target in range {
+                        let mut own = vec![0.0; self.network.channels()];
+                        measuring.towards(RouterId::new(target as u32), lengths, |channel, crossing| {
+                            own[channel.index()] = crossing;
+                        });
+                        loads.push((target, own));
+                    }
+                };
+                let shares = shared(("measuring routes", "destinations"), (1, targets, routers), threads, new, each);
+                let mut loads = Vec::new();
+                for (_, own_lengths, own_loads) in shares {
+                    lengths.merge(own_lengths);
+                    loads.extend(own_loads);
                 }
-                load[channel.index()] += entering * receivers;
-                let at = network.to(channel);
-                if at == target {
-                    continue;
-                }
-                // Most who arrive are as near as those who start here: then theirs are the only candidates.
-                candidates.clear();
-                let from_here = &nearest[first[at.index()]..first[at.index() + 1]];
-                let permitted = |next: &&ChannelId| self.turns.permits(network, channel, **next);
-                candidates.extend(from_here.iter().filter(permitted));
-                if candidates.is_empty() {
-                    self.nearest(at, Some(channel), |c| search.distance(c), UNREACHABLE, &mut candidates);
-                }
-                let next = self.chosen(&candidates);
-                let share = entering / next.len().max(1) as f64;
-                for channel in next {
-                    flow[channel.index()] += share;
+                loads.sort_unstable_by_key(|&(target, _)| target);
+                for (_, own) in loads {
+                    load.iter_mut().zip(own).for_each(|(load, own)| *load += own);
                 }
             }
         }
         // All candidates are on shortest routes, which are equally long: no need to add up fractions.
         let mean = lengths.node_hops() as f64 / load.len().max(1) as f64;
         (lengths.survey(), LinkLoad { mean, ..LinkLoad::new(load) })
+    }
+}
+
+/// Follows the worms to one router after the other.
+struct Measuring<'a> {
+    routing: &'a TurnRouting,
+    search: TurnSearch<'a>,
+    /// What of the traffic to one target enters a channel.
+    flow: Vec<f64>,
+    /// The candidates in the source router, for all routers one after the other, and where those of each start.
+    nearest: Vec<ChannelId>,
+    first: Vec<usize>,
+    candidates: Vec<ChannelId>,
+}
+
+impl<'a> Measuring<'a> {
+    fn new(routing: &'a TurnRouting) -> Self {
+        let network = &*routing.network;
+        Self {
+            routing,
+            search: TurnSearch::new(network, &routing.turns),
+            flow: vec![0.0; network.channels()],
+            nearest: Vec::new(),
+            first: vec![0; network.routers() + 1],
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Adds the lengths of the routes to a router, and says how many pairs of nodes cross each channel that has any, once.
+    #[inline]
+    fn towards(&mut self, target: RouterId, lengths: &mut Lengths, mut load: impl FnMut(ChannelId, f64)) {
+        let Self { routing, search, flow, nearest, first, candidates } = self;
+        let network = &*routing.network;
+        let receivers = network.nodes_of(target).len() as f64;
+        search.towards(target);
+        nearest.clear();
+        for source in network.router_ids() {
+            if source != target {
+                routing.nearest(source, None, |c| search.distance(c), UNREACHABLE, candidates);
+                let own = routing.chosen(candidates);
+                let share = network.nodes_of(source).len() as f64 / own.len().max(1) as f64;
+                for channel in own {
+                    flow[channel.index()] += share;
+                }
+                let nodes = network.nodes_of(source).len() * network.nodes_of(target).len();
+                lengths.add(nodes, candidates.first().map(|&c| search.distance(c)));
+                nearest.append(candidates);
+            }
+            first[source.index() + 1] = nearest.len();
+        }
+        for &channel in search.order().iter().rev() {
+            let entering = std::mem::take(&mut flow[channel.index()]);
+            if entering == 0.0 {
+                continue;
+            }
+            load(channel, entering * receivers);
+            let at = network.to(channel);
+            if at == target {
+                continue;
+            }
+            // Most who arrive are as near as those who start here: then theirs are the only candidates.
+            candidates.clear();
+            let from_here = &nearest[first[at.index()]..first[at.index() + 1]];
+            let permitted = |next: &&ChannelId| routing.turns.permits(network, channel, **next);
+            candidates.extend(from_here.iter().filter(permitted));
+            if candidates.is_empty() {
+                routing.nearest(at, Some(channel), |c| search.distance(c), UNREACHABLE, candidates);
+            }
+            let next = routing.chosen(candidates);
+            let share = entering / next.len().max(1) as f64;
+            for channel in next {
+                flow[channel.index()] += share;
+            }
+        }
     }
 }
 
@@ -266,5 +328,35 @@ impl Spread for TurnRouting {
         if let (Adaptivity::First, Some(&first)) = (self.choice, out.first()) {
             out.retain(|&channel| network.to(channel) == network.to(first));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn_prohibition;
+    use wormcast_network::TopologySpec;
+
+    /// To the last bit, whatever the number of threads; adding up in another order makes another last bit.
+    #[test]
+    fn threads_make_no_difference() {
+        for spec in ["random:nodes=150,degree=5,seed=2", "mesh:9x8", "hyperx:3x3,nodes=2", "ring:5"] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            for choice in [Adaptivity::Adaptive, Adaptivity::First] {
+                let routing = TurnRouting::new("x", &network, turn_prohibition(&network), choice);
+                let (survey, load) = routing.survey_on(1);
+                for threads in [2, 3, 7] {
+                    assert_eq!(routing.survey_on(threads), (survey, load.clone()), "{spec} on {threads} threads");
+                }
+            }
+        }
+        let network = "random:nodes=150,degree=5,seed=2".parse::<TopologySpec>().unwrap().build().unwrap();
+        let routing = TurnRouting::new("x", &network, turn_prohibition(&network), Adaptivity::Adaptive);
+        let mut measuring = Measuring::new(&routing);
+        let mut backwards = vec![0.0; network.channels()];
+        for target in network.router_ids().collect::<Vec<_>>().into_iter().rev() {
+            measuring.towards(target, &mut Lengths::new(), |channel, crossing| backwards[channel.index()] += crossing);
+        }
+        assert_ne!(*routing.survey_on(1).1.by_channel, backwards);
     }
 }

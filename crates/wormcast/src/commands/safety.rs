@@ -20,7 +20,7 @@ pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], j
         let PointSpec { topology, algorithm, .. } = &points[first].spec;
         let more = if skipped.len() > 1 { format!(" and {} more", skipped.len() - 1) } else { String::new() };
         Failure::warn(&format!(
-            "whether worms of `{algorithm}` on `{topology}`{more} can deadlock is not analysed before a sweep, whose networks are analysed until their routers times channels add up to 2^28: `{} routing` does it",
+            "whether worms of `{algorithm}` on `{topology}`{more} can deadlock is not analysed before a sweep, whose networks are analysed until their routers times channels, where routes have to be followed, add up to 2^28: `{} routing` does it",
             program::name()
         ));
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod chain_ordered;
 pub(crate) mod covering_matrix;
+pub(crate) mod shortest_ways;
 pub(crate) mod spam;
 pub(crate) mod tables;
 pub(crate) mod tree_infinity;

@@ -24,8 +24,33 @@ pub const TREE_INFINITY: Descriptor = Descriptor::built_in(
 .on(Family::Connected)
 .routed(Routed::OverTurns(&TURN_PROHIBITION));
 
-/// More than any tree has; three of them can be added.
-const NONE: u32 = u32::MAX / 4;
+/// How many channels a part of a tree has: as narrow as they fit, because that many more are added and compared at once.
+trait Cost: Copy + Ord {
+    const ONE: Self;
+    /// More than any tree has. Nothing makes it less.
+    const NONE: Self;
+    fn new(channels: u32) -> Self;
+    fn plus(self, other: Self) -> Self;
+}
+
+macro_rules! cost {
+    ($type:ty) => {
+        impl Cost for $type {
+            const ONE: Self = 1;
+            const NONE: Self = <$type>::MAX;
+            fn new(channels: u32) -> Self {
+                channels as Self
+            }
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.saturating_add(other)
+            }
+        }
+    };
+}
+
+cost!(u8);
+cost!(u32);
 
 /// The Infinity algorithm: a tree worm with as few channels as any that takes permitted turns only.
 ///
@@ -65,7 +90,7 @@ impl TreeInfinity {
     /// The most destinations for which a tree is certain to have the fewest channels.
     pub const EXACT_DESTINATIONS: usize = 12;
 
-    /// The most entries of the table, of four bytes each.
+    /// The most entries of the table, of at most four bytes each.
     const MOST_ENTRIES: usize = 1 << 25;
 
     /// With the routing of the options, or turn prohibition. O(turns).
@@ -108,7 +133,14 @@ impl TreeInfinity {
 
     fn grow(&self, wanted: &Wanted<'_>) -> Vec<Branch> {
         if self.is_exact(wanted.ends.len()) {
-            return Table::new(self, wanted).tree();
+            // No tree has more channels than the paths to all destinations by themselves.
+            let hops = |target| self.order.iter().filter_map(move |&channel| wanted.turns.hops(channel, target)).max();
+            let most: u32 = wanted.ends.iter().filter_map(|end| hops(end.0)).sum();
+            return if most < u32::from(u8::MAX) {
+                Table::<u8>::new(self, wanted).tree()
+            } else {
+                Table::<u32>::new(self, wanted).tree()
+            };
         }
         let trees = [self.nearest_first(wanted), tree_one::grow(wanted), tree_zero::grow(wanted)];
         trees.into_iter().min_by_key(Vec::len).expect("three")
@@ -118,84 +150,134 @@ impl TreeInfinity {
         &self.next[self.first[channel.index()] as usize..self.first[channel.index() + 1] as usize]
     }
 
-    /// The tree that grows by the destination nearest to it.
+    /// The tree that grows by the destination nearest to it; of several, by the one that a search from the source's router and all branches, in their order,
+    /// meets first.
     fn nearest_first(&self, wanted: &Wanted<'_>) -> Vec<Branch> {
-        const UNSEEN: u32 = u32::MAX;
         let network = wanted.network;
-        let mut branches: Vec<Branch> = Vec::new();
-        let mut missing: Vec<bool> = vec![false; network.routers()];
+        let mut growing = Growing {
+            trees: self,
+            wanted,
+            branches: Vec::new(),
+            missing: vec![false; network.routers()],
+            places: vec![None; network.channels()],
+        };
         for end in &wanted.ends {
-            missing[end.0.index()] = true;
+            growing.missing[end.0.index()] = true;
         }
-        let mut left = wanted.ends.len();
-        // By channel: its place in the tree.
-        let mut places: Vec<Option<u32>> = vec![None; network.channels()];
-        let mut queue = VecDeque::new();
-        while left > 0 {
-            // By channel: the one before it, or itself if it leaves the source's router.
-            let mut before = vec![UNSEEN; network.channels()];
-            let mut reach = |from: Option<ChannelId>, to: ChannelId, queue: &mut VecDeque<ChannelId>| {
-                if places[to.index()].is_none() && before[to.index()] == UNSEEN {
-                    before[to.index()] = from.unwrap_or(to).raw();
-                    queue.push_back(to);
+        // Mostly, a missing router is beside the tree. Vertices beside which none was missing stay so: they are looked at once.
+        let mut vertex = 0;
+        for _ in 0..wanted.ends.len() {
+            let near = loop {
+                let near = growing.beside(vertex);
+                if near.is_some() || vertex == growing.branches.len() {
+                    break near;
                 }
+                vertex += 1;
             };
-            queue.clear();
-            network.outputs(wanted.home).for_each(|channel| reach(None, channel, &mut queue));
-            for branch in &branches {
-                self.next(branch.channel).iter().for_each(|&next| reach(Some(branch.channel), next, &mut queue));
-            }
-            let mut found = None;
-            while let Some(channel) = queue.pop_front() {
-                if missing[network.to(channel).index()] {
-                    found = Some(channel);
-                    break;
+            match near {
+                Some(channel) => growing.add(&[channel], vertex.checked_sub(1).map(|branch| branch as u32)),
+                None => {
+                    let (way, parent) = growing.search();
+                    growing.add(&way, parent);
                 }
-                self.next(channel).iter().for_each(|&next| reach(Some(channel), next, &mut queue));
             }
-            let end = found.expect("permitted turns lead everywhere");
-            let mut way = vec![end];
-            let mut parent = None;
-            while let Some(&channel) = way.last() {
-                let previous = ChannelId::new(before[channel.index()]);
-                if previous == channel {
-                    break;
-                }
-                parent = places[previous.index()];
-                if parent.is_some() {
-                    break;
-                }
-                way.push(previous);
-            }
-            for &channel in way.iter().rev() {
-                let place = branches.len() as u32;
-                branches.push(Branch { channel, parent, delivers: Vec::new() });
-                places[channel.index()] = Some(place);
-                parent = Some(place);
-            }
-            let router = network.to(end);
-            branches.last_mut().expect("the way has a channel").delivers = wanted.wanted_at(router).to_vec();
-            missing[router.index()] = false;
-            left -= 1;
         }
-        branches
+        growing.branches
+    }
+}
+
+/// A tree that grows by one destination after the other.
+struct Growing<'a> {
+    trees: &'a TreeInfinity,
+    wanted: &'a Wanted<'a>,
+    branches: Vec<Branch>,
+    /// By router: whether the tree still has to reach it.
+    missing: Vec<bool>,
+    /// By channel: its place in the tree.
+    places: Vec<Option<u32>>,
+}
+
+impl Growing<'_> {
+    /// The first channel to a missing router at a vertex of the tree: 0 is the source's router, others are one more than the branch that ends there.
+    fn beside(&self, vertex: usize) -> Option<ChannelId> {
+        let network = self.wanted.network;
+        let missing = |channel: &ChannelId| self.missing[network.to(*channel).index()];
+        match vertex.checked_sub(1) {
+            None => network.outputs(self.wanted.home).find(missing),
+            Some(branch) => self.trees.next(self.branches[branch].channel).iter().copied().find(missing),
+        }
+    }
+
+    /// The shortest way from the tree to a missing router, from its end, and the branch that it leaves.
+    fn search(&self) -> (Vec<ChannelId>, Option<u32>) {
+        const UNSEEN: u32 = u32::MAX;
+        let network = self.wanted.network;
+        // By channel: the one before it, or itself if it leaves the source's router.
+        let mut before = vec![UNSEEN; network.channels()];
+        let mut queue = VecDeque::new();
+        let mut reach = |from: Option<ChannelId>, to: ChannelId, queue: &mut VecDeque<ChannelId>| {
+            if self.places[to.index()].is_none() && before[to.index()] == UNSEEN {
+                before[to.index()] = from.unwrap_or(to).raw();
+                queue.push_back(to);
+            }
+        };
+        network.outputs(self.wanted.home).for_each(|channel| reach(None, channel, &mut queue));
+        for branch in &self.branches {
+            let next = self.trees.next(branch.channel);
+            next.iter().for_each(|&next| reach(Some(branch.channel), next, &mut queue));
+        }
+        let mut found = None;
+        while let Some(channel) = queue.pop_front() {
+            if self.missing[network.to(channel).index()] {
+                found = Some(channel);
+                break;
+            }
+            self.trees.next(channel).iter().for_each(|&next| reach(Some(channel), next, &mut queue));
+        }
+        let mut way = vec![found.expect("permitted turns lead everywhere")];
+        let mut parent = None;
+        while let Some(&channel) = way.last() {
+            let previous = ChannelId::new(before[channel.index()]);
+            if previous == channel {
+                break;
+            }
+            parent = self.places[previous.index()];
+            if parent.is_some() {
+                break;
+            }
+            way.push(previous);
+        }
+        (way, parent)
+    }
+
+    /// Adds a way to a missing router, given from its end, which leaves a branch.
+    fn add(&mut self, way: &[ChannelId], mut parent: Option<u32>) {
+        for &channel in way.iter().rev() {
+            let place = self.branches.len() as u32;
+            self.branches.push(Branch { channel, parent, delivers: Vec::new() });
+            self.places[channel.index()] = Some(place);
+            parent = Some(place);
+        }
+        let router = self.wanted.network.to(way[0]);
+        self.branches.last_mut().expect("the way has a channel").delivers = self.wanted.wanted_at(router).to_vec();
+        self.missing[router.index()] = false;
     }
 }
 
 /// The fewest further channels by which a worm reaches each set of destinations from each channel.
-struct Table<'a> {
+struct Table<'a, C> {
     trees: &'a TreeInfinity,
     wanted: &'a Wanted<'a>,
     /// Entries for one set: one for each channel, and one for the source's router.
     row: usize,
-    cost: Vec<u32>,
+    cost: Vec<C>,
 }
 
-impl<'a> Table<'a> {
+impl<'a, C: Cost> Table<'a, C> {
     fn new(trees: &'a TreeInfinity, wanted: &'a Wanted<'a>) -> Self {
         let network = wanted.network;
         let row = network.channels() + 1;
-        let mut cost = vec![NONE; row << wanted.ends.len()];
+        let mut cost = vec![C::NONE; row << wanted.ends.len()];
         for set in 1..1usize << wanted.ends.len() {
             let (smaller, own) = cost.split_at_mut(set * row);
             let own = &mut own[..row];
@@ -204,30 +286,30 @@ impl<'a> Table<'a> {
                 let target = wanted.ends[set.trailing_zeros() as usize].0;
                 for &channel in &trees.order {
                     let hops = wanted.turns.hops(channel, target);
-                    own[channel.index()] = hops.map_or(NONE, |hops| hops - 1);
+                    own[channel.index()] = hops.map_or(C::NONE, |hops| C::new(hops - 1));
                 }
             } else {
                 // Two trees that part here, ...
                 for part in proper_parts(set) {
                     let one = &smaller[part * row..][..row];
                     let other = &smaller[(set ^ part) * row..][..row];
-                    for ((own, one), other) in own.iter_mut().zip(one).zip(other) {
-                        *own = (*own).min(one + other);
+                    for ((own, &one), &other) in own.iter_mut().zip(one).zip(other) {
+                        *own = (*own).min(one.plus(other));
                     }
                 }
                 // ... or a channel and what comes after it.
                 for &channel in trees.order.iter().rev() {
-                    let after = trees.next(channel).iter().map(|next| own[next.index()] + 1);
-                    own[channel.index()] = after.fold(own[channel.index()], u32::min);
+                    let after = trees.next(channel).iter().map(|next| own[next.index()].plus(C::ONE));
+                    own[channel.index()] = after.fold(own[channel.index()], C::min);
                 }
             }
-            let after = network.outputs(wanted.home).map(|next| own[next.index()] + 1);
-            own[row - 1] = after.fold(own[row - 1], u32::min);
+            let after = network.outputs(wanted.home).map(|next| own[next.index()].plus(C::ONE));
+            own[row - 1] = after.fold(own[row - 1], C::min);
         }
         Self { trees, wanted, row, cost }
     }
 
-    fn cost(&self, set: usize, from: Option<ChannelId>) -> u32 {
+    fn cost(&self, set: usize, from: Option<ChannelId>) -> C {
         self.cost[set * self.row + from.map_or(self.row - 1, ChannelId::index)]
     }
 
@@ -254,13 +336,14 @@ impl<'a> Table<'a> {
                 return;
             }
             let cost = self.cost(set, from);
-            let good = |next: &ChannelId| self.cost(set, Some(*next)) + 1 == cost;
+            let good = |next: &ChannelId| self.cost(set, Some(*next)).plus(C::ONE) == cost;
             let next = match from {
                 Some(channel) => self.trees.next(channel).iter().copied().find(good),
                 None => network.outputs(self.wanted.home).find(good),
             };
             let Some(next) = next else {
-                let part = proper_parts(set).find(|&part| self.cost(part, from) + self.cost(set ^ part, from) == cost);
+                let part =
+                    proper_parts(set).find(|&part| self.cost(part, from).plus(self.cost(set ^ part, from)) == cost);
                 let part = part.expect("the cost comes from somewhere");
                 self.grow(part, from, parent, branches);
                 set ^= part;
@@ -314,6 +397,81 @@ impl Minimum for TreeInfinity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{Itinerary, Worm};
+    use proptest::prelude::*;
+    use wormcast_network::{NodeId, TopologySpec};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(80))]
+
+        /// The same tree whether or not the vertices beside the tree are looked at first.
+        #[test]
+        fn vertices_beside_the_tree_are_found_as_by_a_search(
+            spec in prop::sample::select(vec![
+                "mesh:5x6", "torus:4x4", "ring:20", "tree:nodes=30,seed=2", "random:nodes=40,degree=3,seed=5", "torus:2x7", "dragonfly:p=2,a=4,h=1",
+            ]),
+            source: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let trees = TreeInfinity::new(&network, &Options::default()).unwrap();
+            let node = |pick: &prop::sample::Index| NodeId::new(pick.index(network.nodes()) as u32);
+            let destinations: Vec<NodeId> = picks.iter().map(node).collect();
+            let multicast = Multicast::new(node(&source), &destinations);
+            let searched = trees.trees.plan(&multicast, |wanted| {
+                let missing = |router| wanted.place_of(router).is_some();
+                let mut growing = Growing {
+                    trees: &trees,
+                    wanted,
+                    branches: Vec::new(),
+                    missing: network.router_ids().map(missing).collect(),
+                    places: vec![None; network.channels()],
+                };
+                for _ in &wanted.ends {
+                    let (way, parent) = growing.search();
+                    growing.add(&way, parent);
+                }
+                growing.branches
+            });
+            prop_assert_eq!(trees.trees.plan(&multicast, |wanted| trees.nearest_first(wanted)), searched.clone());
+            let same = |worm: &Worm| matches!(&worm.itinerary, Itinerary::Tree(tree) if !tree.branches.is_empty());
+            prop_assert!(searched.worms.iter().all(|worm| same(worm) || multicast.destinations().len() < 3));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// The same trees with narrow numbers of channels as with wide ones.
+        #[test]
+        fn narrow_costs_make_the_same_trees(
+            spec in prop::sample::select(vec!["mesh:5x6", "torus:4x4", "ring:20", "random:nodes=40,degree=4,seed=5", "mesh:40"]),
+            source: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..7),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let trees = TreeInfinity::new(&network, &Options::default()).unwrap();
+            let node = |pick: &prop::sample::Index| NodeId::new(pick.index(network.nodes()) as u32);
+            let multicast = Multicast::new(node(&source), &picks.iter().map(node).collect::<Vec<_>>());
+            let wide = trees.trees.plan(&multicast, |wanted| Table::<u32>::new(&trees, wanted).tree());
+            prop_assert_eq!(trees.plan(&multicast), wide.clone());
+            prop_assert_eq!(trees.trees.plan(&multicast, |wanted| Table::<u8>::new(&trees, wanted).tree()), wide);
+        }
+    }
+
+    /// On a line of 300 routers, trees have more channels than a byte counts: there, narrow numbers would not do.
+    #[test]
+    fn long_trees_take_wide_costs() {
+        let network = "mesh:300".parse::<TopologySpec>().unwrap().build().unwrap();
+        let trees = TreeInfinity::new(&network, &Options::default()).unwrap();
+        let multicast = Multicast::new(NodeId::new(2), &[NodeId::new(0), NodeId::new(297)]);
+        let tree = |plan: Plan| plan.worms.into_iter().next().map(|worm| worm.channels(trees.routing()).unwrap().len());
+        assert_eq!(tree(trees.plan(&multicast)), Some(297));
+        let narrow = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            trees.trees.plan(&multicast, |wanted| Table::<u8>::new(&trees, wanted).tree())
+        }));
+        assert!(narrow.is_err() || tree(narrow.unwrap()) != Some(297));
+    }
 
     #[test]
     fn parts_are_each_pair_once() {

@@ -7,6 +7,7 @@ use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
+use crate::algorithms::irregular::shortest_ways::ShortestWays;
 use crate::algorithms::irregular::turn_trees::{TurnTrees, Wanted};
 use crate::capabilities::{AlgorithmCapabilities, Covers};
 use crate::plan::{Branch, Plan};
@@ -149,24 +150,34 @@ struct Leg {
 }
 
 /// The channels by which to go on to the destinations at these places, none of which is here.
-fn divide(wanted: &Wanted<'_>, arrived: Option<ChannelId>, parent: Option<u32>, places: &[usize]) -> Vec<Leg> {
+fn divide(
+    wanted: &Wanted<'_>,
+    ways: Option<&ShortestWays>,
+    arrived: Option<ChannelId>,
+    parent: Option<u32>,
+    places: &[usize],
+) -> Vec<Leg> {
     let at = arrived.map_or(wanted.home, |channel| wanted.network.to(channel));
-    let mut nearest = Vec::new();
-    let mut columns: Vec<Vec<ChannelId>> = Vec::with_capacity(places.len());
-    for &place in places {
-        wanted.nearest(at, arrived, wanted.ends[place].0, &mut nearest);
-        columns.push(nearest.clone());
-    }
-    let mut channels: Vec<ChannelId> = columns.iter().flatten().copied().collect();
+    let mut channels: Vec<ChannelId> = wanted.onwards(at, arrived).collect();
     channels.sort_unstable_by_key(|&channel| wanted.by_next(channel));
-    channels.dedup();
     let mut sets = vec![Set::new(places.len()); channels.len()];
-    for (which, column) in columns.iter().enumerate() {
-        for &channel in column {
+    let mut nearest = Vec::new();
+    for (which, &place) in places.iter().enumerate() {
+        if let Some(ways) = ways {
+            let leads = channels.iter().map(|&channel| ways.lead(wanted, arrived, channel, place));
+            leads.zip(&mut sets).filter(|(leads, _)| *leads).for_each(|(_, set)| set.insert(which));
+            continue;
+        }
+        wanted.nearest(at, arrived, wanted.ends[place].0, &mut nearest);
+        for &channel in &nearest {
             let row = channels.binary_search_by_key(&wanted.by_next(channel), |&c| wanted.by_next(c));
             sets[row.expect("it was listed")].insert(which);
         }
     }
+    let mut of_use = sets.iter().map(|set| set.len() > 0);
+    channels.retain(|_| of_use.next() == Some(true));
+    drop(of_use);
+    sets.retain(|set| set.len() > 0);
     let chosen = cover(&sets, places.len());
     let mut legs: Vec<Leg> = chosen.iter().map(|&i| Leg { channel: channels[i], parent, wanted: Vec::new() }).collect();
     for (which, &place) in places.iter().enumerate() {
@@ -178,9 +189,14 @@ fn divide(wanted: &Wanted<'_>, arrived: Option<ChannelId>, parent: Option<u32>, 
 
 /// The tree of smallest covers.
 pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
+    grow_by(wanted, wanted.many())
+}
+
+/// By the paths that one search from the source has found, or else by the tables of each target; both give the same tree.
+pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<Branch> {
     let network = wanted.network;
     let mut branches: Vec<Branch> = Vec::new();
-    let mut legs = divide(wanted, None, None, &(0..wanted.ends.len()).collect::<Vec<_>>());
+    let mut legs = divide(wanted, ways, None, None, &(0..wanted.ends.len()).collect::<Vec<_>>());
     while !legs.is_empty() {
         // All legs are as far from the source. Where several enter a router, earlier ones take over what they can.
         legs.sort_by_key(|leg| network.to(leg.channel));
@@ -191,7 +207,11 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
                 let (before, after) = legs.split_at_mut(later);
                 let (taker, giver) = (&mut before[earlier], &mut after[0]);
                 let hops = |channel, place: usize| wanted.turns.hops(channel, wanted.ends[place].0);
-                let as_near = |place: &mut usize| hops(taker.channel, *place) == hops(giver.channel, *place);
+                let as_near = |place: &mut usize| match ways {
+                    // The giver is on a shortest path from the source, at the same level.
+                    Some(ways) => ways.leads_to(wanted, taker.channel, *place),
+                    None => hops(taker.channel, *place) == hops(giver.channel, *place),
+                };
                 if !taker.wanted.is_empty() {
                     taker.wanted.extend(giver.wanted.extract_if(.., as_near));
                 }
@@ -207,7 +227,7 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
             branches.push(Branch { channel: leg.channel, parent: leg.parent, delivers });
             leg.wanted.sort_unstable();
             if !leg.wanted.is_empty() {
-                next.append(&mut divide(wanted, Some(leg.channel), Some(place), &leg.wanted));
+                next.append(&mut divide(wanted, ways, Some(leg.channel), Some(place), &leg.wanted));
             }
         }
         legs = next;

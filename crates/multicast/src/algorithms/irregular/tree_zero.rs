@@ -6,6 +6,7 @@ use wormcast_network::{Network, RouterId};
 use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::algorithms::irregular::shortest_ways::ShortestWays;
 use crate::algorithms::irregular::turn_trees::{TurnTrees, Wanted};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::ids::IdMap;
@@ -31,7 +32,7 @@ pub const TREE_ZERO: Descriptor = Descriptor::built_in(
 /// as near as by unicast, and a router is entered twice only where permitted turns allow no other shortest path.
 ///
 /// On every connected network, with any routing over permitted turns; turn prohibition is the default. One startup.
-/// O(destinations x (path length x degree)).
+/// O(destinations x path length x degree), and, to many destinations at once, O(turns).
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -60,6 +61,11 @@ impl TreeZero {
 
 /// The union of shortest permitted paths.
 pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
+    grow_by(wanted, wanted.many())
+}
+
+/// By the paths that one search from the source has found, or else by the tables of each target; both give the same tree.
+pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<Branch> {
     let network = wanted.network;
     let turns = wanted.turns.turns();
     let mut branches: Vec<Branch> = Vec::new();
@@ -67,15 +73,18 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
     // The branches that enter a router.
     let mut entering: IdMap<RouterId, Vec<u32>> = IdMap::default();
     let (mut route, mut nearest) = (Vec::new(), Vec::new());
-    for (target, nodes) in &wanted.ends {
-        let target = *target;
-        route.clear();
-        let (mut at, mut arrived) = (wanted.home, None);
-        while at != target {
-            wanted.nearest(at, arrived, target, &mut nearest);
-            let channel = nearest[0];
-            route.push(channel);
-            (at, arrived) = (network.to(channel), Some(channel));
+    for (place, &(target, ref nodes)) in wanted.ends.iter().enumerate() {
+        if let Some(ways) = ways {
+            ways.first(place, &mut route);
+        } else {
+            route.clear();
+            let (mut at, mut arrived) = (wanted.home, None);
+            while at != target {
+                wanted.nearest(at, arrived, target, &mut nearest);
+                let channel = nearest[0];
+                route.push(channel);
+                (at, arrived) = (network.to(channel), Some(channel));
+            }
         }
         // As every part of a shortest path is one, a channel is met after the same number of hops on all of them.
         let leave = (1..=route.len()).rev().find_map(|hops| {

@@ -1,5 +1,6 @@
 //! Common parts of the tree algorithms: permitted turns, shortest paths over them, and plans made of trees.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
@@ -8,6 +9,7 @@ use wormcast_routing::{
 };
 
 use crate::algorithm::{AlgorithmError, Multicast};
+use crate::algorithms::irregular::shortest_ways::ShortestWays;
 use crate::capabilities::BranchingTrees;
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 use crate::registry::descriptor::{Descriptor, Options};
@@ -25,6 +27,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) home: RouterId,
     /// Routers, each once and never the source's, in increasing order, with the nodes that are to get the message there.
     pub(crate) ends: Vec<(RouterId, Vec<NodeId>)>,
+    /// The shortest paths to all of them, once they are asked for.
+    ways: OnceCell<ShortestWays>,
 }
 
 impl TurnTrees {
@@ -84,7 +88,7 @@ impl TurnTrees {
                 router => ends.push((router, wanted)),
             }
         }
-        (here, Wanted { network, turns: self.turns(), home, ends })
+        (here, Wanted { network, turns: self.turns(), home, ends, ways: OnceCell::new() })
     }
 
     /// How many routers the tree of a plan has to reach: those with destinations, but for the source's.
@@ -133,9 +137,23 @@ impl Wanted<'_> {
         (self.network.to(channel), channel)
     }
 
+    /// The place of a router among those that are to be reached.
+    pub(crate) fn place_of(&self, router: RouterId) -> Option<usize> {
+        self.ends.binary_search_by_key(&router, |end| end.0).ok()
+    }
+
     /// The nodes that are to get the message at a router.
     pub(crate) fn wanted_at(&self, router: RouterId) -> &[NodeId] {
-        self.ends.binary_search_by_key(&router, |end| end.0).map_or(&[], |place| &self.ends[place].1)
+        self.place_of(router).map_or(&[], |place| &self.ends[place].1)
+    }
+
+    /// The shortest paths by one search from the source, where that is better than the tables of each destination, which the next multicast may need again: to
+    /// a quarter of all routers, or where the tables of this multicast alone take more than 16 MB. Which of both is asked makes no difference to a tree.
+    pub(crate) fn many(&self) -> Option<&ShortestWays> {
+        const MOST_TABLES: usize = 1 << 24;
+        let ends = self.ends.len();
+        let many = 4 * ends >= self.network.routers() || ends * self.network.channels() > MOST_TABLES;
+        many.then(|| self.ways.get_or_init(|| ShortestWays::new(self)))
     }
 }
 

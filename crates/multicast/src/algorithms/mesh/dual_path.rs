@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Grid, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{
     Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, Unsupported, WormRule, hamiltonian_label,
 };
@@ -58,8 +58,8 @@ impl DualPath {
 }
 
 /// The destinations above and below the source, each in the order in which a worm visits them; one node a router.
-pub(crate) fn high_and_low(grid: &Grid, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
-    let label = |node: NodeId| hamiltonian_label(grid, RouterId::new(node.raw()));
+pub(crate) fn high_and_low(routing: &Hamiltonian, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
+    let label = |node: NodeId| routing.label(RouterId::new(node.raw()));
     let source = label(multicast.source());
     let mut labelled: Vec<(u32, NodeId)> = multicast.destinations().iter().map(|&node| (label(node), node)).collect();
     labelled.sort_unstable();
@@ -95,7 +95,7 @@ impl Algorithm for DualPath {
 
     fn plan(&self, multicast: &Multicast) -> Plan {
         by_router(self.network(), multicast, |multicast| {
-            let (high, low) = high_and_low(self.routing.grid(), multicast);
+            let (high, low) = high_and_low(&self.routing, multicast);
             let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
             Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
         })

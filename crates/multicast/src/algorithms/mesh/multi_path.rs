@@ -95,7 +95,7 @@ impl Algorithm for MultiPath {
     fn plan(&self, multicast: &Multicast) -> Plan {
         by_router(self.network(), multicast, |multicast| {
             let source = multicast.source();
-            let (high, low) = high_and_low(self.routing.grid(), multicast);
+            let (high, low) = high_and_low(&self.routing, multicast);
             let mut lists = split(&self.routing, source, high, true);
             lists.extend(split(&self.routing, source, low, false));
             let worm = |(exit, stops)| Worm {

@@ -11,6 +11,7 @@ use fixedbitset::FixedBitSet;
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId};
 
+use crate::capabilities::ClosedForm;
 use crate::relation::RoutingRelation;
 use check::Check;
 use virtual_channels::Waits;
@@ -156,10 +157,25 @@ impl<'n> Dependencies<'n> {
     /// The dependencies of unicast worms that follow `relation` from any node to any other, by any of the parallel channels that it
     /// [spreads](crate::Spread) them over.
     ///
-    /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels). Where the relation [divides virtual
+    /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels), or O(channels x degree) where the relation has a [closed
+    /// form](crate::ClosedForm). Where the relation [divides virtual
     /// channels](crate::VirtualChannels), [`deadlock`](Self::deadlock) tells these apart if no other worms are added (classes that links
     /// [have no virtual channel](Self::with_virtual_channels) for are one with the last); everything else is about channels.
     pub fn of_relation(relation: &'n dyn RoutingRelation) -> Self {
+        if let Some((closed_form, _)) = <dyn ClosedForm>::of(relation) {
+            let network = &**relation.network();
+            let mut dependencies = Self::new(network);
+            for held in network.channel_ids() {
+                let next = network.outputs(network.to(held)).filter(|&next| closed_form.follows(held, next));
+                dependencies.waits.extend(next.map(|next| (held.raw(), next.raw())));
+            }
+            return dependencies;
+        }
+        Self::of_routes(relation)
+    }
+
+    /// The same by following all routes.
+    pub(crate) fn of_routes(relation: &'n dyn RoutingRelation) -> Self {
         let network = &**relation.network();
         let mut first = Vec::with_capacity(network.channels() + 1);
         let mut bits = 0;

@@ -58,7 +58,8 @@ impl Request<'_> {
         }
         let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;
         let is_everyone = matches!(&self.destinations, GivenNodes::Text(text) if is_all_nodes(text));
-        let left_out = if is_everyone { None } else { left_out(network, source, &destinations) };
+        let complete = is_everyone || multicast.destinations().len() == destinations.len();
+        let left_out = if complete { None } else { left_out(network, source, &destinations) };
         Ok((multicast, left_out))
     }
 }

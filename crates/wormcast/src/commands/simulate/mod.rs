@@ -100,7 +100,8 @@ struct Report<'a> {
 }
 
 /// Why there is no static check.
-const TOO_LARGE_TO_CHECK: &str = "the routers times the channels of the network are more than 2^28";
+const TOO_LARGE_TO_CHECK: &str =
+    "routes would have to be followed, and the routers times the channels of the network are more than 2^28";
 
 /// Whether worms can block each other forever, whatever the traffic.
 #[derive(Serialize)]
