@@ -87,9 +87,11 @@ pub fn path_delivery(timing: WormTiming, strips: &[u32], routers: u32, stop: u32
 pub fn delayed_path_delivery(timing: WormTiming, lags: &[u32], strips: &[u32], stop: u32) -> u64 {
     let [routing, stripping] = [timing.routing_delay, timing.strip_delay].map(|delay| u64::from(delay) + 1);
     let room = timing.buffer.min(timing.flits) as usize;
+    // Where a buffer takes the whole worm, no flit waits for a slot.
+    let kept = if timing.buffer >= timing.flits { 1 } else { room };
     let routers = lags.len() + 1;
     // By router, when the last flits left it, as many as its buffer holds, and how many have; when the last one did.
-    let mut left = vec![0u64; routers * room];
+    let mut left = vec![0u64; routers * kept];
     let mut count = vec![0usize; routers];
     let mut last = vec![0u64; routers];
     let mut injected = 0;
@@ -99,7 +101,7 @@ pub fn delayed_path_delivery(timing: WormTiming, lags: &[u32], strips: &[u32], s
             return 0;
         }
         debug_assert!(entered - room < count[router], "flits leave in order");
-        left[router * room + (entered - room) % room]
+        left[router * kept + (entered - room) % kept]
     };
     let mut entered = vec![0usize; routers];
     for flit in 1..=timing.flits as usize {
@@ -122,7 +124,7 @@ pub fn delayed_path_delivery(timing: WormTiming, lags: &[u32], strips: &[u32], s
                 let free = slot(&left, &count, entered[router + 1], router + 1);
                 leaves = leaves.max(if free == 0 { 0 } else { free + lag });
             }
-            left[router * room + count[router] % room] = leaves;
+            left[router * kept + count[router] % kept] = leaves;
             count[router] += 1;
             last[router] = leaves;
             if strips_it {

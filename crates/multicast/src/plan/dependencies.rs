@@ -116,8 +116,11 @@ impl Routes<'_> {
                 _ => routing.candidates(at, arrival, target, candidates),
             }
             for &leaving in &*candidates {
-                if let Some(arriving) = arrival {
-                    worms.hop(arriving, leaving, stopped);
+                match arrival {
+                    Some(arriving) => worms.hop(arriving, leaving, stopped),
+                    // It has delivered beside its sender.
+                    None if stopped => worms.tree_from(true, &[(leaving, None, false)], Branching::LOCKSTEP),
+                    None => {}
                 }
                 work.extend(reached.insert(leaving).then_some(leaving));
             }
@@ -144,7 +147,7 @@ mod tests {
     use wormcast_routing::Dependencies;
 
     use super::*;
-    use crate::plan::Tree;
+    use crate::plan::{Tree, Worm};
     use crate::{Multicast, Options, algorithm_by_name};
 
     /// Two routers with two nodes each: a tree from either delivers to the other node at its own router, and to one that the other tree holds.
@@ -166,6 +169,24 @@ mod tests {
         }
         assert!(dependencies.deadlock(1).is_some());
         assert_eq!(dependencies.deadlock(2), None);
+    }
+
+    /// The same by paths that deliver there before they leave; on their own, those are free of deadlock.
+    #[test]
+    fn stops_beside_the_sender_count() {
+        let pair = "mesh:2,nodes=2".parse::<TopologySpec>().unwrap().build().unwrap();
+        let routing = wormcast_routing::ECube::new(&pair).unwrap();
+        let deadlock = |paths: &[(u32, &[u32])]| {
+            let mut dependencies = Dependencies::new(&pair);
+            for &(source, stops) in paths {
+                let stops = stops.iter().copied().map(NodeId::new).collect();
+                let plan = Plan { worms: vec![Worm::path(NodeId::new(source), stops)] };
+                dependencies.add_worms(|worms| add_plan(worms, &routing, &plan, Branching::LOCKSTEP)).unwrap();
+            }
+            [1, 2].map(|ports| dependencies.deadlock(ports).is_some())
+        };
+        assert_eq!(deadlock(&[(0, &[1, 2]), (2, &[3, 0])]), [true, false]);
+        assert_eq!(deadlock(&[(0, &[2]), (0, &[1]), (2, &[0]), (2, &[3])]), [false, false]);
     }
 
     #[test]

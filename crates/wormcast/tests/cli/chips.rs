@@ -136,18 +136,30 @@ fn multicasts_run_on_concentrated_meshes_and_tori() {
     assert!(latency("mesh:4x4,nodes=4") < latency("mesh:8x8"));
 }
 
+const ONE: &str = "topology = 'mesh:4x4'
+algorithm = 'separate'
+[switching]
+buffer = 32
+[timing]
+startup = 10
+routing_delay = 2
+[traffic]
+trace = 'one.trace'
+";
+
 #[test]
 fn links_take_as_long_as_is_said() {
-    let folder = Folder::with(&[("x.toml", EXPERIMENT), ("line.edges", "0 1 3\n1 2 7\n")]);
-    let run = |set: &[&str]| {
+    let folder = Folder::with(&[("x.toml", EXPERIMENT), ("one.toml", ONE), ("line.edges", "0 1 3\n1 2 7\n")]);
+    let of_file = |file: &str, set: &[&str]| {
         let set: Vec<String> = set.iter().map(|set| format!("--set={set}")).collect();
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
-        folder.run(&[&["simulate", "x.toml", "--format", "json"], &set[..]].concat())
+        folder.run(&[&["simulate", file, "--format", "json"], &set[..]].concat())
     };
+    let run = |set: &[&str]| of_file("x.toml", set);
     folder.write("one.trace", b"0 0 8 3\n");
     let alone = |topology: &str, set: &[&str]| {
         let topology = format!("topology={topology}");
-        let report = run(&[&["traffic.trace=one.trace", &topology, "run.mode=finite"], set].concat()).json();
+        let report = of_file("one.toml", &[&[&topology[..]], set].concat()).json();
         (report["latency"]["last"]["mean"].as_f64().unwrap() as u64, report["engine"].as_str().unwrap().to_owned())
     };
     // Node 3 is 3 links along x from node 0: S + (D + 1)(r + 1) + L.
