@@ -79,6 +79,8 @@ fn work(
 struct Until<'a>(&'a AtomicBool);
 
 impl Observer for Until<'_> {
+    const RELEASES: bool = false;
+
     fn done(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

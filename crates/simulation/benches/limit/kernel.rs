@@ -191,8 +191,9 @@ impl Kernel {
         // A header that did not wait holds nothing back: only those that did count, besides the vertex itself.
         let weight = |grants: &[(u64, u32)], m: u32| grants[place(m)].0 as i64 - (u64::from(m) * buffer) as i64;
         let waited = |grants: &[(u64, u32)], m: u32| grants[place(m)].0 > grants[place(m - 1)].0 + 1;
-        let heavier = worm.peak <= worm.settled || weight(&self.grants, m) >= weight(&self.grants, worm.peak);
-        if m > 0 && worm.peak != NONE && heavier && waited(&self.grants, m) {
+        // A peak that is behind makes room at the next departure, when all are looked at.
+        let heavier = worm.peak > worm.settled && weight(&self.grants, m) >= weight(&self.grants, worm.peak);
+        if m > 0 && (worm.peak == 0 || heavier) && waited(&self.grants, m) {
             worm.peak = m;
         }
         if m >= self.reach + worm.settled {

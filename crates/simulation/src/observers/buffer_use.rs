@@ -68,6 +68,7 @@ impl<W: Write> BufferLog<W> {
 
 impl<W: Write> Observer for BufferLog<W> {
     const OCCUPANCY: bool = true;
+    const RELEASES: bool = false;
 
     fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
         self.out.write(|out| writeln!(out, "{at},{switch},{flits}"));

@@ -86,6 +86,8 @@ impl DeliveryLog {
 }
 
 impl Observer for DeliveryLog {
+    const RELEASES: bool = false;
+
     fn generated(&mut self, message: &Generated<'_>) {
         let mut destinations: Box<[_]> = message.destinations.iter().map(|&node| (node, false)).collect();
         destinations.sort_unstable();

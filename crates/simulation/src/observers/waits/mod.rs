@@ -24,6 +24,7 @@ pub struct WaitLog {
 impl Observer for WaitLog {
     const WAITS: bool = true;
     const END: bool = true;
+    const RELEASES: bool = false;
 
     fn ended(&mut self, end: &RunEnd<'_>) {
         self.at = end.at;

@@ -98,6 +98,8 @@ struct Interruption {
 }
 
 impl Observer for Interruption {
+    const RELEASES: bool = false;
+
     fn done(&self) -> bool {
         // Called in every cycle in which something happens.
         const SELDOM: usize = 1 << 10;
