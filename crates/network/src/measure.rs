@@ -210,7 +210,9 @@ impl Network {
             each,
         );
         let mut all = Reached::default();
-        shares.into_iter().for_each(|(_, found)| all.add(found));
+        for (_, found) in shares {
+            all.add(found);
+        }
         all
     }
 }

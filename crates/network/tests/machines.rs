@@ -109,7 +109,7 @@ fn slim_flies_have_diameter_2() {
         let degree = match q % 4 {
             0 => 3 * q / 2,
             1 => (3 * q - 1) / 2,
-            _ => (3 * q + 1) / 2,
+            _ => (3 * q).div_ceil(2),
         };
         assert_eq!((network.degrees().min, network.degrees().max), (degree, degree), "q = {q}");
         assert!(is_simple(&network));

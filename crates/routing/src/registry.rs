@@ -60,6 +60,7 @@ type MakeRouting = fn(&Arc<Network>, &RoutingOptions) -> Result<Box<dyn RoutingR
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "declarations that have nothing to do with each other")]
 pub struct RoutingDescriptor {
     /// The name under which users ask for it: that of [`RoutingRelation::name`].
     pub name: &'static str,

@@ -11,7 +11,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use crate::failure::Failure;
 use crate::interrupt::{self, MemoryGuard};
 use crate::lab::report::shell_line;
-use crate::lab::{Experiment, JobError, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name};
+use crate::lab::{Experiment, JobError, MAX_THREADS, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name};
 use crate::network::input::is_standard_input;
 use crate::program;
 use crate::progress::Progress;
@@ -153,6 +153,9 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
 
 /// As many threads as are asked for, or as there are cores.
 pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
+    if let Some(asked) = jobs.filter(|asked| asked.get() > MAX_THREADS) {
+        Failure::warn(&format!("a sweep takes {MAX_THREADS} threads at most, not the {asked} of `--jobs`"));
+    }
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 

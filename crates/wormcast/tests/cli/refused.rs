@@ -149,7 +149,7 @@ fn contradictions_are_refused() {
 
 #[test]
 fn settings_without_effect_are_named() {
-    let folder = Folder::with(&[("one.toml", ONE), ("t.txt", "0 0 8 3\n0 1 8 2\n")]);
+    let folder = Folder::with(&[("one.toml", ONE), ("two.toml", TWO), ("t.txt", "0 0 8 3\n0 1 8 2\n")]);
     let trace = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.trace = 't.txt'\nrun.messages = 50\n";
     folder.write("trace.toml", trace.as_bytes());
     let said = |command: &[&str], set: &[&str]| {
@@ -162,6 +162,8 @@ fn settings_without_effect_are_named() {
         said(&simulate, &["plot.y=latency.mean"]),
         "warning: --set plot.y=latency.mean: `plot` makes no difference to a single run\n"
     );
+    let threads = said(&["sweep", "two.toml", "--jobs", "5000"], &["run.messages=40"]);
+    assert!(threads.contains("warning: a sweep takes 1024 threads at most, not the 5000 of `--jobs`\n"), "{threads}");
     let sweeps = ["sweep.algorithm=[\"dual-path\"]"];
     assert!(said(&simulate, &sweeps).contains("`sweep` makes no difference to a single run"));
     assert!(said(&simulate, &["stop.confidence=0.9"]).contains("`stop` makes no difference to a single run"));

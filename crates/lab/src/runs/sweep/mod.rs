@@ -65,7 +65,7 @@ impl PointRuns {
 }
 
 /// The most threads of a sweep, whatever is asked for.
-const MAX_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
 /// Follows the progress of a sweep.
 pub trait SweepObserver {
