@@ -223,8 +223,9 @@ impl Growing<'_> {
         };
         network.outputs(self.wanted.home).for_each(|channel| reach(None, channel, &mut queue));
         for branch in &self.branches {
-            let next = self.trees.next(branch.channel);
-            next.iter().for_each(|&next| reach(Some(branch.channel), next, &mut queue));
+            for &next in self.trees.next(branch.channel) {
+                reach(Some(branch.channel), next, &mut queue);
+            }
         }
         let mut found = None;
         while let Some(channel) = queue.pop_front() {
