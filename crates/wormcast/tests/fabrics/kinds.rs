@@ -28,11 +28,6 @@ pub(crate) fn takes_lanes(engine: &str) -> bool {
     ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&engine)
 }
 
-/// Whether an engine builds trees by its weights of links, and not by the common rule.
-pub(crate) fn weighs(engine: &str) -> bool {
-    ["dfsssp", "sssp", "nue"].contains(&engine)
-}
-
 impl Kind {
     /// All families in turn, and each with all of its engines.
     pub(crate) fn new(seed: u64) -> Self {

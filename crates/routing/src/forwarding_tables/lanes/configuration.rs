@@ -95,15 +95,11 @@ impl VirtualLanes {
                 )
             })
             .collect();
-        format!(
-            "port-groups
-{ports}end-port-groups
-qos-levels
-{}end-qos-levels
-qos-match-rules
-{rules}end-qos-match-rules
-",
-            levels.concat()
-        )
+        // OpenSM refuses a section of no groups, and with it the whole policy.
+        let section = |name: &str, content: &str| {
+            if content.is_empty() { String::new() } else { format!("{name}\n{content}end-{name}\n") }
+        };
+        [section("port-groups", &ports), section("qos-levels", &levels.concat()), section("qos-match-rules", &rules)]
+            .concat()
     }
 }

@@ -543,7 +543,8 @@ mod tests {
         let ends = |end: &str| on_two.levels().lines().filter(|line| line.ends_with(end)).count();
         assert_eq!((ends(" 1"), ends(" 49153 0"), on_two.levels().lines().count()), (30, 6, 36));
         let policy = on_two.lanes.as_ref().unwrap().policy(&on_two.tables);
-        assert!(policy.contains("name: DEFAULT\n        sl: 1\n") && !policy.contains("source:"), "{policy}");
+        assert!(policy.starts_with("qos-levels\n") && policy.contains("name: DEFAULT\n        sl: 1\n"), "{policy}");
+        assert!(!policy.contains("port-group") && !policy.contains("source:"), "{policy}");
         // The trees stay, and OpenSM, which builds them anew beside routes from a file, is told how.
         let again = groups.clone().with_trees(on_two.matrix.as_ref().unwrap());
         let channels = |groups: &MulticastTables| groups.channels(0).collect::<HashSet<_>>();

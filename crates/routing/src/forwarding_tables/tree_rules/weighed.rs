@@ -294,6 +294,12 @@ mod tests {
         let taken: Vec<usize> = std::iter::from_fn(|| heap.take()).collect();
         assert_eq!(taken[..3], [0, 4, 1]);
         assert_eq!(taken.len(), 5);
+        // Four below the first: the last of them goes up, and again.
+        let mut heap = Heap::new(6);
+        heap.lower(0, 0);
+        (1..5).for_each(|number| heap.lower(number, 7));
+        let taken: Vec<usize> = std::iter::from_fn(|| heap.take()).collect();
+        assert_eq!(taken, [0, 4, 3, 2, 1, 5]);
     }
 
     #[test]
