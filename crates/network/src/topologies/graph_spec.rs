@@ -138,9 +138,8 @@ impl<'t> Given<'t> {
 
     /// A number that is not 0.
     pub(super) fn at_least_one(&self, key: &'static str, default: Option<u32>) -> Result<u32, TopologyError> {
-        let number = match (self.parsed::<u32>(key, "a whole number")?, default) {
-            (Some(number), _) | (None, Some(number)) => number,
-            (None, None) => return Err(self.error(format!("`{key}` is missing"))),
+        let Some(number) = self.parsed::<u32>(key, "a whole number")?.or(default) else {
+            return Err(self.error(format!("`{key}` is missing")));
         };
         if number == 0 { Err(self.error(format!("`{key}=0` leaves nothing: at least 1"))) } else { Ok(number) }
     }

@@ -67,7 +67,6 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::TopologySpec;
 
     #[test]
