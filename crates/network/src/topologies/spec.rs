@@ -124,9 +124,10 @@ impl FromStr for TopologySpec {
                     expected: expected.to_owned(),
                 };
                 let n = rest.parse::<u32>().map_err(|_| {
-                    malformed(match rest.split_once(',') {
-                        Some(_) => "routers of a hypercube have one node; a mesh of extents 2 may have several, as in `mesh:2x2x2,nodes=4`".to_owned(),
-                        None => format!("`{rest}` is not a number"),
+                    malformed(if rest.contains(',') {
+                        "routers of a hypercube have one node; a mesh of extents 2 may have several, as in `mesh:2x2x2,nodes=4`".to_owned()
+                    } else {
+                        format!("`{rest}` is not a number")
                     })
                 })?;
                 match 1u128.checked_shl(n) {
