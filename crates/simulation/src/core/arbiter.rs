@@ -8,6 +8,7 @@ use wormcast_routing::VcRange;
 
 use super::hold::Hold;
 use super::queues::Queues;
+use crate::calendar::sort;
 use crate::observers::observer::Cycle;
 use crate::selection::Selector;
 
@@ -112,6 +113,9 @@ pub(crate) struct Arbiter {
     queues: Queues,
     requests: Vec<Request>,
     free_requests: Vec<u32>,
+    /// Requests that were granted in this cycle. Their places are free from the next one on, in the order of keys, however early in the cycle they were
+    /// granted: where several requests of a worm can be named in a deadlock, their places decide.
+    granted_now: Vec<(Key, u32)>,
     /// Requests that something has changed for: the only ones that a pass has to look at.
     work: BinaryHeap<Reverse<(Key, u32)>>,
     /// Queues that have to be woken in a later cycle, because one of their channels becomes free then.
@@ -138,6 +142,7 @@ impl Arbiter {
             queues: Queues::new(ends, 2 * network.nodes()),
             requests: Vec::new(),
             free_requests: Vec::new(),
+            granted_now: Vec::new(),
             work: BinaryHeap::new(),
             wakes: Vec::new(),
             pending: 0,
@@ -176,6 +181,10 @@ impl Arbiter {
     /// Advances to a cycle; cycles must not decrease.
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
+        if !self.granted_now.is_empty() {
+            sort(&mut self.granted_now, |&(key, _)| key);
+            self.free_requests.extend(self.granted_now.drain(..).map(|(_, index)| index));
+        }
         self.granted.iter_mut().for_each(Vec::clear);
     }
 
@@ -344,7 +353,7 @@ impl Arbiter {
         grant.links.push((link, 0));
         // The next has to wait.
         self.queues.remove(link.index(), request.entries[0]);
-        self.free_requests.push(index);
+        self.granted_now.push((request.key, index));
         self.pending -= 1;
         true
     }
@@ -687,7 +696,7 @@ impl Arbiter {
         }
         let request = &mut self.requests[index as usize];
         (request.entries, request.links, request.pools) = (entries, wanted, pools);
-        self.free_requests.push(index);
+        self.granted_now.push((request.key, index));
         self.pending -= 1;
     }
 

@@ -152,11 +152,12 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             _ => None,
         };
         if let Some(channel) = taken {
-            return if delivers {
-                self.reach_end(slot, vertex, channel)
+            if delivers {
+                self.reach_end(slot, vertex, channel);
             } else {
-                self.take_link(slot, vertex, channel, self.network.to(channel))
-            };
+                self.take_link(slot, vertex, channel, self.network.to(channel));
+            }
+            return;
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();

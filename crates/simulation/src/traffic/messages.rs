@@ -25,14 +25,14 @@ pub(crate) struct Message {
 
 /// The messages of one run, in the order of (cycle, source).
 pub(crate) enum MessageSource {
-    Random(Generator),
+    Random(Box<Generator>),
     Trace(Arc<Trace>, usize),
 }
 
 impl MessageSource {
     pub(crate) fn new(traffic: &CheckedTraffic, nodes: usize, seed: u64) -> Self {
         match traffic {
-            CheckedTraffic::Random(random) => Self::Random(Generator::new(random.clone(), nodes, seed)),
+            CheckedTraffic::Random(random) => Self::Random(Box::new(Generator::new(random.clone(), nodes, seed))),
             CheckedTraffic::Trace(trace) => Self::Trace(trace.clone(), 0),
         }
     }
@@ -145,7 +145,9 @@ impl Generator {
         let mut rng = generator(self.seed, Purpose::Burst, self.bursts, 0);
         self.bursts += 1;
         let chosen = self.distinct(&mut rng, sources, None, Vec::new());
-        chosen.into_iter().for_each(|node| self.arrivals.push(at, node.raw()));
+        for node in chosen {
+            self.arrivals.push(at, node.raw());
+        }
     }
 
     /// Draws different nodes, in random order, into `chosen`.
