@@ -81,8 +81,8 @@ pub use runs::shard::{SettingElsewhere, Shard, differences_text, other_settings,
 pub use runs::stoppable::StoppableThreads;
 pub use runs::stopping::Outcome;
 pub use runs::sweep::{
-    Batch, BatchResult, Budget, Failure, Lengthened, MAX_THREADS, PointRuns, PointStatus, Status, SweepError, SweepObserver,
-    Workers, WorkersError, stored, sweep, sweep_with,
+    Batch, BatchResult, Budget, Failure, Lengthened, MAX_THREADS, PointRuns, PointStatus, Status, SweepError,
+    SweepObserver, Workers, WorkersError, stored, sweep, sweep_with,
 };
 pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
 pub use statistics::quantity::Quantity;

@@ -11,7 +11,9 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use crate::failure::Failure;
 use crate::interrupt::{self, MemoryGuard};
 use crate::lab::report::shell_line;
-use crate::lab::{Experiment, JobError, MAX_THREADS, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name};
+use crate::lab::{
+    Experiment, JobError, MAX_THREADS, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name,
+};
 use crate::network::input::is_standard_input;
 use crate::program;
 use crate::progress::Progress;

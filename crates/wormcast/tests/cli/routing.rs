@@ -670,6 +670,41 @@ fn trees_are_built_and_tables_repaired() {
 
     // A lane of their own is only for groups that cannot have other trees.
     assert_eq!(analysed(&[&beside[..], &["--lanes", "4"]].concat())["repair"]["changed"], "trees");
+
+    let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
+    assert!(refused(&["--lanes", "mc", "--lanes", "mc"]).contains("`--lanes` is given 2 times: expected one file"));
+    assert!(refused(&["--repair", "r", "--lanes", "3", "--lanes", "4"]).contains("expected one file and one number"));
+    assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
+    let built = |how: &'static str, more: &[&'static str]| {
+        [&["--multicast-trees", how, "--groups", "groups"][..], more].concat()
+    };
+    assert!(refused(&built("opensm-torus", &[])).contains("needs `--torus-config FILE`"));
+    assert!(refused(&built("opensm-nue", &[])).contains("needs `--lid-matrix FILE`"));
+    assert!(refused(&built("opensm-torus", &["--torus-config", "mc"])).starts_with("error: mc:2: "));
+    let torus = built("opensm-torus", &["--torus-config", "mc", "--lid-matrix", "mc"]);
+    assert!(refused(&torus).contains("`--lid-matrix` is for `--multicast-trees opensm`, `opensm-sssp` and"));
+    let sssp = built("opensm-sssp", &["--torus-config", "mc"]);
+    assert!(refused(&sssp).contains("`--torus-config` is for `--multicast-trees opensm-torus`"));
+    assert!(
+        refused(&["--multicast-trees", "steiner", "--groups", "groups"])
+            .contains("expected one of opensm, opensm-sssp, opensm-nue, opensm-torus, permitted")
+    );
+    assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
+    assert!(refused(&["--repair", "-"]).contains("expected a folder"));
+    assert!(!folder.path().join("-").exists());
+    assert!(refused(&["--repair", "r", "--lanes", "mc"]).starts_with("error: mc:3: "));
+    assert!(
+        refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")
+    );
+    let own =
+        folder.run(&["routing", "--topology", FABRIC, "--tables", "repaired/lfts", "--repair", "repaired"]).bad_input();
+    assert!(own.contains("repaired/lfts"), "{own}");
+    assert!(!folder.path().join("r").exists());
+}
+
+#[test]
+fn routes_that_loop_by_themselves_are_repaired() {
+    let folder = Folder::with(&[]);
     // Unicasts that loop by themselves.
     folder
         .run(&["routing", "--topology", "ring:6", "--routing", "up-down", "--export", "ring", "--export-form", "text"])
@@ -713,34 +748,4 @@ fn trees_are_built_and_tables_repaired() {
     assert_eq!(folder.run(&lanes).json()["repair"]["changed"], "nothing");
     let fewer = folder.run(&[&lanes[..], &["--lanes", "2"]].concat()).json();
     assert_eq!((&fewer["repair"]["changed"], &fewer["repair"]["deadlock_free"]), (&json!("unicasts"), &json!(true)));
-
-    let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
-    assert!(refused(&["--lanes", "mc", "--lanes", "mc"]).contains("`--lanes` is given 2 times: expected one file"));
-    assert!(refused(&["--repair", "r", "--lanes", "3", "--lanes", "4"]).contains("expected one file and one number"));
-    assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
-    let built = |how: &'static str, more: &[&'static str]| {
-        [&["--multicast-trees", how, "--groups", "groups"][..], more].concat()
-    };
-    assert!(refused(&built("opensm-torus", &[])).contains("needs `--torus-config FILE`"));
-    assert!(refused(&built("opensm-nue", &[])).contains("needs `--lid-matrix FILE`"));
-    assert!(refused(&built("opensm-torus", &["--torus-config", "mc"])).starts_with("error: mc:2: "));
-    let torus = built("opensm-torus", &["--torus-config", "mc", "--lid-matrix", "mc"]);
-    assert!(refused(&torus).contains("`--lid-matrix` is for `--multicast-trees opensm`, `opensm-sssp` and"));
-    let sssp = built("opensm-sssp", &["--torus-config", "mc"]);
-    assert!(refused(&sssp).contains("`--torus-config` is for `--multicast-trees opensm-torus`"));
-    assert!(
-        refused(&["--multicast-trees", "steiner", "--groups", "groups"])
-            .contains("expected one of opensm, opensm-sssp, opensm-nue, opensm-torus, permitted")
-    );
-    assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
-    assert!(refused(&["--repair", "-"]).contains("expected a folder"));
-    assert!(!folder.path().join("-").exists());
-    assert!(refused(&["--repair", "r", "--lanes", "mc"]).starts_with("error: mc:3: "));
-    assert!(
-        refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")
-    );
-    let own =
-        folder.run(&["routing", "--topology", FABRIC, "--tables", "repaired/lfts", "--repair", "repaired"]).bad_input();
-    assert!(own.contains("repaired/lfts"), "{own}");
-    assert!(!folder.path().join("r").exists());
 }
