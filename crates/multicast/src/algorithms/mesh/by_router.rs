@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::{Options, algorithm_by_name, check_contract};
     use proptest::prelude::*;
-    use wormcast_network::TopologySpec;
+    use wormcast_network::{ChannelId, TopologySpec};
 
     const PATHS: [&str; 8] = [
         "dual-path",
@@ -80,7 +80,7 @@ mod tests {
             let channels = worm.channels(algorithm.routing()).unwrap();
             let mut stops: Vec<u32> = worm.visits().iter().map(router).collect();
             stops.dedup();
-            (router(&worm.from), stops, channels.into_iter().map(|channel| channel.raw()).collect())
+            (router(&worm.from), stops, channels.into_iter().map(ChannelId::raw).collect())
         };
         plan.worms.iter().map(route).collect()
     }

@@ -411,9 +411,9 @@ impl SharedLinks {
             let Stream { behind, worm, vertex, .. } = self.streams[place as usize];
             if vertex & TREE == 0 {
                 if behind == NONE {
-                    self.arrivals.push(worm)
+                    self.arrivals.push(worm);
                 } else {
-                    self.gets_flit(behind as usize)
+                    self.gets_flit(behind as usize);
                 }
                 continue;
             }
