@@ -32,7 +32,7 @@ pub struct RoutingCapabilities<'r> {
 /// What following the routes of all pairs of routers would find, for a relation on a network so regular that it can be said at once.
 ///
 /// It replaces a search in O(routers x channels), so it has to say exactly the same; the tests compare both on all small networks. It is asked only where every
-/// router has as many nodes as any other ([`of`](dyn ClosedForm::of)). A relation that changes the routes of another one must not pass on its closed form.
+/// router has as many nodes as any other. A relation that changes the routes of another one must not pass on its closed form.
 pub trait ClosedForm: Send + Sync {
     /// Whether a worm between some two routers may hold one channel, or one that is spread over, and request the other next, which leaves where the first ends.
     fn follows(&self, held: ChannelId, requested: ChannelId) -> bool;
