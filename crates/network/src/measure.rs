@@ -200,15 +200,10 @@ impl Network {
 impl Network {
     /// What searches from all routers find, many at once, on so many threads.
     fn searched_together(&self, threads: usize) -> Reached {
-        let new = || (Searches::new(self), Reached::default());
+        let shares = (0..threads).map(|_| (Searches::new(self), Reached::default())).collect();
         let each = |(searches, found): &mut (Searches<'_>, Reached), sources| found.add(searches.run(sources));
-        let shares = shared(
-            ("searching distances", "routers"),
-            (TOGETHER, 0..self.routers(), self.routers()),
-            threads,
-            new,
-            each,
-        );
+        let what = ("searching distances", "routers");
+        let shares = shared(what, (TOGETHER, 0..self.routers(), self.routers()), shares, each);
         let mut all = Reached::default();
         for (_, found) in shares {
             all.add(found);

@@ -141,23 +141,20 @@ fn told(step: WorkProgress) -> ControlFlow<Stopped> {
     }
 }
 
-/// Does the work on a range of things, in parts of `part` each, on as many threads, and returns what each thread has made of its share, which begins as `new` says. Thread `t` takes every part that is
-/// `t`, modulo the threads. Progress is reported between parts, as of `of` things, and the
-/// watch asked.
+/// Does the work on a range of things, in parts of `part` each, on as many threads as there are shares, which it gives back with what each thread has added to its own. Thread `t` takes
+/// every part that is `t`, modulo the threads. Progress is reported between parts, as of `of` things, and the watch asked.
 ///
-/// What the shares add up to must not depend on their number, for it is that of the machine's processors mostly. On one thread, nothing is spawned.
+/// What the shares add up to must not depend on their number, for it is that of the machine's processors mostly. With one share, nothing is spawned.
 pub fn shared<S: Send>(
     (work, things): (&'static str, &'static str),
     (part, within, of): (usize, Range<usize>, usize),
-    threads: usize,
-    new: impl Fn() -> S + Sync,
+    mut shares: Vec<S>,
     each: impl Fn(&mut S, Range<usize>) + Sync,
 ) -> Vec<S> {
-    let threads = threads.max(1);
+    let threads = shares.len();
     let part = part.max(1);
     let stopped = OnceLock::new();
-    let share = |thread: usize| {
-        let mut share = new();
+    let go_through = |thread: usize, share: &mut S| {
         for start in (within.start + thread * part..within.end).step_by(threads * part) {
             // Only the calling thread, which is the first one, can be watched.
             if let ControlFlow::Break(at) = ask(work, things, start, of) {
@@ -166,21 +163,18 @@ pub fn shared<S: Send>(
             if stopped.get().is_some() {
                 break;
             }
-            each(&mut share, start..within.end.min(start + part));
+            each(share, start..within.end.min(start + part));
         }
-        share
     };
-    let shares = thread::scope(|scope| {
-        let share = &share;
-        let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
-        let mut shares = vec![share(0)];
-        for other in others {
-            match other.join() {
-                Ok(other) => shares.push(other),
-                Err(panic) => resume_unwind(panic),
+    // The scope passes panics of other threads on.
+    thread::scope(|scope| {
+        let go_through = &go_through;
+        if let Some((own, others)) = shares.split_first_mut() {
+            for (thread, share) in (1..).zip(others) {
+                scope.spawn(move || go_through(thread, share));
             }
+            go_through(0, own);
         }
-        shares
     });
     match stopped.into_inner() {
         Some(at) => stop(at),

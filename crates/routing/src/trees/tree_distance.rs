@@ -127,14 +127,14 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
 /// As [`all_pairs`], by searches from all routers.
 fn searched<T: Lane>(last: &Walk<T>, others: &[Walk<T>], longest: u32, threads: usize) -> Sums {
     let routers = last.number.len();
-    let new = || (vec![[T::FAR; LANES]; routers], Sums::default());
+    let shares = (0..threads).map(|_| (vec![[T::FAR; LANES]; routers], Sums::default())).collect();
     let each = |(table, sums): &mut (Vec<[T; LANES]>, Sums), sources: Range<usize>| {
         let block: Vec<usize> = sources.collect();
         let mut found = BlockSums::new(longest);
         nearest(others, last, &block, table, |_, distance| found.add(distance));
         sums.add(found, block.len());
     };
-    let shares = shared(("measuring distances", "routers"), (LANES, 0..routers, routers), threads, new, each);
+    let shares = shared(("measuring distances", "routers"), (LANES, 0..routers, routers), shares, each);
     let mut all = Sums::default();
     for (_, sums) in shares {
         all.merge(sums);
@@ -152,7 +152,8 @@ fn over_combs<T: Lane>(combs: &Combs, walks: &[Walk<T>], longest: u32, threads: 
     for &router in &spines {
         is_on_spine[last.row[router] as usize] = true;
     }
-    let new = || (vec![[T::FAR; LANES]; routers], Sums::default(), Sums::default());
+    let none = || (vec![[T::FAR; LANES]; routers], Sums::default(), Sums::default());
+    let shares = (0..threads).map(|_| none()).collect();
     let each = |(table, all, among): &mut (Vec<[T; LANES]>, Sums, Sums), sources: Range<usize>| {
         let block = &spines[sources];
         let (mut to_all, mut to_spines) = (BlockSums::new(longest), BlockSums::new(longest));
@@ -165,7 +166,7 @@ fn over_combs<T: Lane>(combs: &Combs, walks: &[Walk<T>], longest: u32, threads: 
         all.add(to_all, block.len());
         among.add(to_spines, block.len());
     };
-    let shares = shared(("measuring distances", "routers"), (LANES, 0..spines.len(), spines.len()), threads, new, each);
+    let shares = shared(("measuring distances", "routers"), (LANES, 0..spines.len(), spines.len()), shares, each);
     let (mut all, mut among) = (Sums::default(), Sums::default());
     for (_, from, own) in shares {
         all.merge(from);

@@ -1,5 +1,6 @@
 //! Routing over a set of permitted turns.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use wormcast_network::watch::{processors, shared, step};
@@ -190,33 +191,57 @@ impl TurnRouting {
                 measuring.towards(target, &mut lengths, |channel, crossing| load[channel.index()] += crossing);
             }
         } else {
+            let mut shares: Vec<Share<'_>> = (0..threads).map(|_| Share::new(self)).collect();
             for start in (0..routers).step_by(threads * TARGETS) {
                 let targets = start..routers.min(start + threads * TARGETS);
-                let new = || (Measuring::new(self), Lengths::new(), Vec::new());
-                let each = |(measuring, lengths, loads): &mut (Measuring, Lengths, Vec<(usize, Vec<f64>)>), range| {
-                    for target in range {
-                        let mut own = vec![0.0; self.network.channels()];
-                        measuring.towards(RouterId::new(target as u32), lengths, |channel, crossing| {
-                            own[channel.index()] = crossing;
-                        });
-                        loads.push((target, own));
-                    }
-                };
-                let shares = shared(("measuring routes", "destinations"), (1, targets, routers), threads, new, each);
-                let mut loads = Vec::new();
-                for (_, own_lengths, own_loads) in shares {
-                    lengths.merge(own_lengths);
-                    loads.extend(own_loads);
-                }
-                loads.sort_unstable_by_key(|&(target, _)| target);
+                shares = shared(("measuring routes", "destinations"), (1, targets, routers), shares, Share::measure);
+                let mut loads: Vec<_> = shares.iter_mut().flat_map(Share::take).collect();
+                loads.sort_unstable_by_key(|&&(target, _)| target);
                 for (_, own) in loads {
                     load.iter_mut().zip(own).for_each(|(load, own)| *load += own);
                 }
+            }
+            for share in shares {
+                lengths.merge(share.lengths);
             }
         }
         // All candidates are on shortest routes, which are equally long: no need to add up fractions.
         let mean = lengths.node_hops() as f64 / load.len().max(1) as f64;
         (lengths.survey(), LinkLoad { mean, ..LinkLoad::new(load) })
+    }
+}
+
+/// What one thread measures.
+struct Share<'a> {
+    measuring: Measuring<'a>,
+    lengths: Lengths,
+    /// For the targets since the last [`take`](Self::take), how many pairs of nodes cross each channel; the rest are there to be used again.
+    loads: Vec<(usize, Vec<f64>)>,
+    used: usize,
+}
+
+impl<'a> Share<'a> {
+    fn new(routing: &'a TurnRouting) -> Self {
+        Self { measuring: Measuring::new(routing), lengths: Lengths::new(), loads: Vec::new(), used: 0 }
+    }
+
+    fn measure(&mut self, targets: Range<usize>) {
+        for target in targets {
+            if self.used == self.loads.len() {
+                self.loads.push((target, vec![0.0; self.measuring.flow.len()]));
+            }
+            let (of, own) = &mut self.loads[self.used];
+            self.used += 1;
+            *of = target;
+            own.fill(0.0);
+            self.measuring.towards(RouterId::new(target as u32), &mut self.lengths, |channel, crossing| {
+                own[channel.index()] = crossing;
+            });
+        }
+    }
+
+    fn take(&mut self) -> impl Iterator<Item = &(usize, Vec<f64>)> {
+        self.loads[..std::mem::take(&mut self.used)].iter()
     }
 }
 
