@@ -39,6 +39,11 @@ pub(crate) fn store_to_read(path: &Path) -> Result<Store, StoreError> {
     opened(path, Store::read)
 }
 
+/// Opens what is left of a store that is damaged.
+pub(crate) fn salvaged_store(path: &Path) -> Result<Store, StoreError> {
+    opened(path, Store::salvage)
+}
+
 /// Opens a store, with a message if that takes long because another process has locked it.
 fn opened(path: &Path, open: impl FnOnce(&Path) -> Result<Store, StoreError>) -> Result<Store, StoreError> {
     const QUIET: Duration = Duration::from_secs(2);

@@ -6,6 +6,7 @@ pub(crate) mod origin;
 mod origin_table;
 mod remains;
 mod rows;
+mod salvage;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use tempfile::TempDir;
 use wormcast_simulation::MODEL_VERSION;
 
 use self::error::failure;
@@ -52,6 +54,8 @@ pub struct Store {
     machine: String,
     /// Whether there is a table for that.
     notes: bool,
+    /// The folder of the copy that is read in place of a file that does not open, removed behind the connection.
+    copy: Option<TempDir>,
 }
 
 impl Store {
@@ -142,7 +146,7 @@ impl Store {
     }
 
     fn on(path: PathBuf, connection: Connection) -> Self {
-        Self { path, connection, program: Program::default(), machine: machine(), notes: false }
+        Self { path, connection, program: Program::default(), machine: machine(), notes: false, copy: None }
     }
 
     fn prepare(&mut self) -> Result<(), StoreError> {

@@ -11,7 +11,8 @@ use super::results::{folder, is_there, make_folder, unusable, usual_store};
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
-    Experiment, Merged, Store, differences_text, file_place, incomplete_points, other_settings, stored_sweep,
+    Experiment, Merged, Store, StoreError, StoreProblem, differences_text, file_place, incomplete_points,
+    other_settings, stored_sweep,
 };
 use crate::program;
 
@@ -71,7 +72,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 if is_new && index == 0 {
                     let _ = std::fs::remove_file(&into);
                 }
-                return Err(unusable(problem));
+                let of_source = problem.path == source.path();
+                return Err(match problem.problem {
+                    StoreProblem::Corrupt(_) if of_source => nothing_left(&problem),
+                    _ => unusable(problem),
+                });
             }
         };
         left += told(source.path(), &merged, out)?;
@@ -109,10 +114,32 @@ fn sources(arguments: &Arguments, into: &Path) -> Result<Vec<Store>, Failure> {
         }
         // Named twice, by a pattern and by itself, say, it is read once.
         if places.insert(place.unwrap_or_else(|| path.clone())) {
-            stores.push(program::store_to_read(path).map_err(unusable)?);
+            stores.push(to_read(path)?);
         }
     }
     Ok(stores)
+}
+
+/// A store, or what is left of it.
+fn to_read(path: &Path) -> Result<Store, Failure> {
+    match program::store_to_read(path) {
+        Err(damage @ StoreError { problem: StoreProblem::Corrupt(_), .. }) => {
+            let left = program::salvaged_store(path).map_err(|error| match error.problem {
+                StoreProblem::Corrupt(_) => nothing_left(&error),
+                _ => unusable(error),
+            })?;
+            Failure::warn(&format!("{damage}: what is left of it is read from a copy that is mended"));
+            Ok(left)
+        }
+        result => result.map_err(unusable),
+    }
+}
+
+/// The failure for a store of which nothing can be read.
+fn nothing_left(error: &StoreError) -> Failure {
+    Failure::failed(format!(
+        "{error}\nnothing of it can be read: take a copy of it, or simulate again with another `--store`"
+    ))
 }
 
 /// Refuses a store that has nothing of an experiment, but something else.

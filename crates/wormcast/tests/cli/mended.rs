@@ -460,6 +460,51 @@ fn what_is_left_of_a_store_with_torn_pages_can_be_merged() {
     assert_eq!(folder.run(&["plot", "torn.toml", "--store=rescued.db"]).code, 0);
 }
 
+/// A store that does not even open was sent from `merge` to `merge`.
+#[test]
+fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
+    let sweep = "\n[stop]\nmin_replications = 9\nmax_replications = 9\n[sweep]\n\"traffic.arrivals.rate\" = [0.01, 0.02, 0.03, 0.04]\n";
+    let folder = Folder::with(&[("torn.toml", &format!("{IDLE}{sweep}"))]);
+    assert_eq!(folder.run(&["sweep", "torn.toml", "--jobs=1"]).code, 0);
+    let table = folder.read("results/torn.csv");
+    let bytes = folder.bytes("results/store.db");
+    let merged = |bytes: &[u8]| {
+        folder.write("results/store.db", bytes);
+        let _ = std::fs::remove_file(folder.path().join("rescued.db"));
+        let merged = folder.run(&["merge", "results/store.db", "--store=rescued.db"]);
+        assert_eq!(folder.bytes("results/store.db"), bytes, "it is only read");
+        merged
+    };
+    // The end is cut off, also in the middle of a page.
+    for lost in [4096, 3 * 4096, 5000] {
+        let cut = merged(&bytes[..bytes.len() - lost]);
+        assert_eq!(cut.code, 1, "{}", cut.stderr);
+        assert!(cut.stderr.ends_with("error: parts of a store cannot be read\n"), "{lost}: {}", cut.stderr);
+        let again = folder.run(&["sweep", "torn.toml", "--jobs=1", "--store=rescued.db"]);
+        assert_eq!(again.code, 0, "{}", again.stderr);
+        assert_eq!(folder.read("results/torn.csv"), table);
+    }
+    // All rows are whole behind a header that is not.
+    for (place, value) in [(0, b"zzzz".as_slice()), (18, &[9, 9])] {
+        let mut changed = bytes.clone();
+        changed[place..place + value.len()].copy_from_slice(value);
+        let whole = merged(&changed);
+        assert_eq!(whole.code, 0, "{}", whole.stderr);
+        assert!(whole.stdout.contains("36 results added"), "{}", whole.stdout);
+    }
+    // Without the first page nothing says where anything is.
+    let mut changed = bytes.clone();
+    changed[100..4096].fill(0);
+    let lost = merged(&changed);
+    assert_eq!(lost.code, 1, "{}", lost.stderr);
+    assert!(
+        lost.stderr.contains("nothing of it can be read") && !lost.stderr.contains("wormcast merge"),
+        "{}",
+        lost.stderr
+    );
+    assert!(!folder.path().join("rescued.db").exists());
+}
+
 /// An error in the members was pointed at in the tables.
 #[test]
 fn who_is_no_member_is_said_of_the_groups() {
