@@ -132,7 +132,7 @@ impl RoutingDescriptor {
         })
     }
 
-    /// The other routings that are for a network's kind: those that are defined on it, and not on [every kind](Self::of_any_kind).
+    /// The other routings that are for a network's kind: those that are defined on it, and not on [every kind](field@Self::of_any_kind).
     /// None keeps tables.
     pub fn others_of_kind(&self, network: &Arc<Network>) -> impl Iterator<Item = &'static Self> {
         let fits = move |routing: &&'static Self| {

@@ -152,6 +152,8 @@ fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
                     || "it cannot be written, or its directory takes no new files, which the database needs".to_owned(),
                     |error| error.to_string(),
                 ),
+                // A link to itself, say.
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => error.to_string(),
                 Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                     Some(parent) if !parent.exists() => format!("there is no directory `{}`", parent.display()),
                     Some(parent) => {

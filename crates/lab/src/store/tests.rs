@@ -476,8 +476,8 @@ fn what_can_be_read_of_a_store_with_torn_pages_is_merged_and_the_rest_is_named()
             Err(error) => panic!("page {page}: {error}"),
         }
     }
-    // Only pages above the leaves take many rows along.
-    assert!(partly > 20 && many < 4 && refused < 5, "{partly}, {many}, {refused}");
+    // Only pages above the leaves take many rows along. Rows are wide, a page has four, so these are a quarter of the pages.
+    assert!(partly > 20 && many < pages / 3 && refused < 5, "{partly}, {many}, {refused}");
     // Two pages with a good one between them: what is between is found.
     let several = torn(&whole, (pages - 9..pages).step_by(2));
     std::fs::write(&copy, several).unwrap();

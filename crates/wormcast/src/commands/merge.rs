@@ -11,7 +11,7 @@ use super::results::{folder, is_there, make_folder, unusable, usual_store};
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
-    Experiment, Merged, Store, StoreError, StoreProblem, differences_text, file_place, incomplete_points,
+    Experiment, Gap, Merged, Store, StoreError, StoreProblem, differences_text, file_place, incomplete_points,
     other_settings, stored_sweep,
 };
 use crate::program;
@@ -64,7 +64,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut store = program::store(&into).map_err(unusable)?;
     let (mut left, mut unread) = (0, false);
     for (index, source) in sources.iter().enumerate() {
-        let merged = match store.merge(source) {
+        let merged = store.merge(source).and_then(|merged| match merged.gaps[..] {
+            [Gap { after: None, before: None }] => {
+                let problem = StoreProblem::Corrupt("none of its rows can be found".to_owned());
+                Err(StoreError { path: source.path().to_owned(), problem })
+            }
+            _ => Ok(merged),
+        });
+        let merged = match merged {
             Ok(merged) => merged,
             Err(problem) => {
                 drop(store);

@@ -143,13 +143,13 @@ fn other_json_is_refused_in_plain_words() {
         refusal(&format!(r#"{{"topology":"mesh:2x2","algorithm":"separate","source":0,"destinations":[1],{field}}}"#))
     };
     for (field, expected) in [
-        (r#""ports":5"#, "invalid type: number `5`, expected `one` or `all`"),
-        (r#""ports":[]"#, "invalid type: an array, expected `one` or `all`"),
-        (r#""ports":{}"#, "invalid type: an object, expected `one` or `all`"),
+        (r#""ports":5"#, "found number `5`, expected `one` or `all`"),
+        (r#""ports":[]"#, "found an array, expected `one` or `all`"),
+        (r#""ports":{}"#, "found an object, expected `one` or `all`"),
         (r#""seed":-1"#, "expected a whole number, not negative"),
         (r#""flit_bits":0"#, "expected a whole number from 1 to 4294967295"),
         (r#""flit_bits":"x""#, "expected a whole number from 1 to 4294967295"),
-        (r#""routing":5"#, "invalid type: number `5`, expected a string"),
+        (r#""routing":5"#, "found number `5`, expected a text"),
     ] {
         let error = with(field);
         assert!(error.contains(expected), "{error}");

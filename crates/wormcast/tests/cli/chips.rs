@@ -97,7 +97,11 @@ fn multicasts_run_on_concentrated_meshes_and_tori() {
         let set: Vec<String> = set.iter().map(|set| format!("--set={set}")).collect();
         let mut arguments = vec!["simulate", "x.toml", "--format", "json", &topology, &algorithm];
         arguments.extend(set.iter().map(String::as_str));
-        folder.run(&arguments).json()
+        let outcome = folder.run(&arguments);
+        // On one virtual network `rpm` is not safe, which is said.
+        let warned = outcome.stderr.contains("can deadlock here");
+        assert!(outcome.code == 0 && warned == (algorithm == "--set=algorithm=rpm"), "{outcome:?}");
+        serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap()
     };
     let classes = "switching.virtual_channels=3";
     for (topology, algorithm, set) in [

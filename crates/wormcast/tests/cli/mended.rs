@@ -479,7 +479,7 @@ fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
     for lost in [4096, 3 * 4096, 5000] {
         let cut = merged(&bytes[..bytes.len() - lost]);
         assert_eq!(cut.code, 1, "{}", cut.stderr);
-        assert!(cut.stderr.ends_with("error: parts of a store cannot be read\n"), "{lost}: {}", cut.stderr);
+        assert!(cut.stderr.contains("what is left of it is read from a copy"), "{lost}: {}", cut.stderr);
         let again = folder.run(&["sweep", "torn.toml", "--jobs=1", "--store=rescued.db"]);
         assert_eq!(again.code, 0, "{}", again.stderr);
         assert_eq!(folder.read("results/torn.csv"), table);

