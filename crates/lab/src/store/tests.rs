@@ -75,6 +75,11 @@ fn errors_name_the_file_and_the_reason() {
     assert!(message(&at("other.db")).contains("it is a database of another program"));
 
     assert!(message(&at("no/such/x.db")).contains("there is no directory"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("loop.db", at("loop.db")).unwrap();
+        assert!(message(&at("loop.db")).contains("symbolic links"), "{}", message(&at("loop.db")));
+    }
     std::fs::create_dir(at("dir.db")).unwrap();
     assert!(message(&at("dir.db")).contains("it is a directory"));
 
