@@ -1,7 +1,8 @@
 //! Stores whose files do not open any more: a copy of what is there, made fit to be opened.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -29,12 +30,10 @@ impl Store {
     /// # Errors
     /// If the file cannot be read or copied, or its tables cannot be found: nothing is left then.
     pub fn salvage(path: &Path) -> Result<Self, StoreError> {
-        let unreadable = |error: std::io::Error| StoreProblem::Unreadable(error.to_string()).of(path);
-        let mut bytes = fs::read(path).map_err(unreadable)?;
-        mend(&mut bytes);
+        let unreadable = |error: io::Error| StoreProblem::Unreadable(error.to_string()).of(path);
         let folder = tempfile::tempdir().map_err(unreadable)?;
         let copy = folder.path().join("store.db");
-        fs::write(&copy, bytes).map_err(unreadable)?;
+        fs::copy(path, &copy).and_then(|_| mend(&copy)).map_err(unreadable)?;
         let log = |file: &Path| {
             let mut name = OsString::from(file);
             name.push("-wal");
@@ -54,22 +53,26 @@ impl Store {
     }
 }
 
-/// Sets what every store's header has in common, and fills the file up to the number of pages that it names.
-fn mend(bytes: &mut Vec<u8>) {
-    if bytes.len() < HEADER {
-        return;
+/// Sets what every store's header has in common, and lengthens the file to the number of pages that it names.
+fn mend(copy: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).write(true).open(copy)?;
+    let length = file.metadata()?.len();
+    let mut header = [0; HEADER];
+    if length < HEADER as u64 {
+        return Ok(());
     }
-    bytes[..MAGIC.len()].copy_from_slice(MAGIC);
+    file.read_exact(&mut header)?;
+    header[..MAGIC.len()].copy_from_slice(MAGIC);
     // Those of a database with a write-ahead log.
-    bytes[VERSIONS].fill(2);
-    let page = match u16::from_be_bytes([bytes[PAGE_SIZE], bytes[PAGE_SIZE + 1]]) {
+    header[VERSIONS].fill(2);
+    file.rewind()?;
+    file.write_all(&header)?;
+    let page = match u16::from_be_bytes([header[PAGE_SIZE], header[PAGE_SIZE + 1]]) {
         1 => 1 << 16,
-        size => usize::from(size),
+        size => u64::from(size),
     };
-    let pages = bytes[PAGES].iter().fold(0, |number, &byte| number << 8 | usize::from(byte));
-    // A number that is itself damaged must not ask for more memory than there is.
-    let whole = page.saturating_mul(pages);
-    if whole <= bytes.len().saturating_mul(64) {
-        bytes.resize(bytes.len().max(whole), 0);
-    }
+    let pages = header[PAGES].iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+    // What is added takes no space. A number that is damaged may ask for more than a file can have; the database then says what it thinks of the rest.
+    let _ = file.set_len(length.max(page * pages));
+    Ok(())
 }

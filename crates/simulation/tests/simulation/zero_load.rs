@@ -28,6 +28,21 @@ fn configs(headers: &'static [Header]) -> impl Strategy<Value = EngineConfig> {
 const COMMON: &[Header] = &[Header::None, Header::BitString];
 const ALL: &[Header] = &[Header::None, Header::BitString, Header::AllDestinations];
 
+/// What the time of a path worm with so many stops depends on.
+fn path_timing(config: EngineConfig, stops: usize, length: u32) -> WormTiming {
+    let header = match config.header {
+        Header::BitString => config.header_flits,
+        Header::AllDestinations => stops as u32,
+        _ => 0,
+    };
+    WormTiming {
+        routing_delay: config.routing_delay,
+        strip_delay: config.strip_delay,
+        buffer: config.buffer,
+        flits: length + header,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -57,20 +72,9 @@ proptest! {
         let line = build("mesh:12");
         let stops: Vec<u32> = stops.into_iter().collect();
         let log = run(&line, config, vec![(0, length, vec![path(0, &stops)])]);
-        let stripping = config.header == Header::AllDestinations;
-        let header = match config.header {
-            Header::BitString => config.header_flits,
-            Header::AllDestinations => stops.len() as u32,
-            _ => 0,
-        };
-        let timing = WormTiming {
-            routing_delay: config.routing_delay,
-            strip_delay: config.strip_delay,
-            buffer: config.buffer,
-            flits: length + header,
-        };
+        let timing = path_timing(config, stops.len(), length);
         let last = *stops.last().unwrap();
-        let strips = if stripping { &stops[..] } else { &[] };
+        let strips = if config.header == Header::AllDestinations { &stops[..] } else { &[] };
         for delivery in &log.deliveries {
             let expected = u64::from(config.startup) + path_delivery(timing, strips, last + 1, delivery.node.raw());
             prop_assert_eq!(delivery.delivered, expected, "at {}", delivery.node);
@@ -93,21 +97,10 @@ proptest! {
         let nodes: Vec<u32> = stops.iter().map(|&links| (1 << links) - 1).collect();
         let stops: Vec<u32> = stops.into_iter().collect();
         let log = run(&cube, EngineConfig { delay, ..config }, vec![(0, length, vec![path(0, &nodes)])]);
-        let stripping = config.header == Header::AllDestinations;
-        let header = match config.header {
-            Header::BitString => config.header_flits,
-            Header::AllDestinations => stops.len() as u32,
-            _ => 0,
-        };
-        let timing = WormTiming {
-            routing_delay: config.routing_delay,
-            strip_delay: config.strip_delay,
-            buffer: config.buffer,
-            flits: length + header,
-        };
+        let timing = path_timing(config, stops.len(), length);
         let last = *stops.last().unwrap();
         let lags: Vec<u32> = delays[..last as usize].iter().map(|delay| delay - 1).collect();
-        let strips = if stripping { &stops[..] } else { &[] };
+        let strips = if config.header == Header::AllDestinations { &stops[..] } else { &[] };
         prop_assert_eq!(log.deliveries.len(), stops.len());
         for delivery in &log.deliveries {
             let links = delivery.node.raw().trailing_ones();
@@ -116,7 +109,8 @@ proptest! {
             prop_assert_eq!(delivery.parts.blocking, 0);
         }
         // Buffers that take what is on the way back and forth: nothing but the delays is added.
-        let (most, header) = (delays.iter().max().unwrap(), if stripping { config.strip_delay + 1 } else { header });
+        let most = delays.iter().max().unwrap();
+        let header = if strips.is_empty() { timing.flits - length } else { config.strip_delay + 1 };
         if stops.len() == 1 && config.buffer >= 2 * most - 1 {
             let closed = u64::from(config.startup + (last + 1) * (config.routing_delay + 1) + length + header);
             prop_assert_eq!(log.deliveries[0].delivered, closed + u64::from(lags.iter().sum::<u32>()));

@@ -135,7 +135,7 @@ fn to_read(path: &Path) -> Result<Store, Failure> {
                 StoreProblem::Corrupt(_) => nothing_left(&error),
                 _ => unusable(error),
             })?;
-            Failure::warn(&format!("{damage}: what is left of it is read from a copy that is mended"));
+            Failure::warn(&format!("{damage}; reading what is left of it from a repaired copy"));
             Ok(left)
         }
         result => result.map_err(unusable),
@@ -145,7 +145,7 @@ fn to_read(path: &Path) -> Result<Store, Failure> {
 /// The failure for a store of which nothing can be read.
 fn nothing_left(error: &StoreError) -> Failure {
     Failure::failed(format!(
-        "{error}\nnothing of it can be read: take a copy of it, or simulate again with another `--store`"
+        "{error}\nnothing in it can be read: restore it from a backup, or simulate again with another `--store`"
     ))
 }
 

@@ -156,7 +156,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
 /// As many threads as are asked for, or as there are cores.
 pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     if let Some(asked) = jobs.filter(|asked| asked.get() > MAX_THREADS) {
-        Failure::warn(&format!("a sweep takes {MAX_THREADS} threads at most, not the {asked} of `--jobs`"));
+        Failure::warn(&format!("--jobs {asked}: a sweep runs at most {MAX_THREADS} threads"));
     }
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }

@@ -163,7 +163,7 @@ fn settings_without_effect_are_named() {
         "warning: --set plot.y=latency.mean: `plot` makes no difference to a single run\n"
     );
     let threads = said(&["sweep", "two.toml", "--jobs", "5000"], &["run.messages=40"]);
-    assert!(threads.contains("warning: a sweep takes 1024 threads at most, not the 5000 of `--jobs`\n"), "{threads}");
+    assert!(threads.contains("warning: --jobs 5000: a sweep runs at most 1024 threads\n"), "{threads}");
     let sweeps = ["sweep.algorithm=[\"dual-path\"]"];
     assert!(said(&simulate, &sweeps).contains("`sweep` makes no difference to a single run"));
     assert!(said(&simulate, &["stop.confidence=0.9"]).contains("`stop` makes no difference to a single run"));
