@@ -92,6 +92,7 @@ impl Algorithm {
             exact,
             flit_bits,
             warning: None,
+            reduction: None,
         };
         Ok((serde_json::to_string(&report).unwrap_or_default(), warning))
     }

@@ -368,6 +368,8 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
     assert!(message("0x0002 003").starts_with("dump:1: an entry before the first switch"));
     assert!(message("").starts_with("dump:1: there is no switch"));
     assert!(message(&section.replace("2000", "3000")).starts_with("dump:1: `pair` has no switch with the identifier"));
+    let (cut, _) = section.split_once("2000").unwrap();
+    assert!(message(cut).contains("; the line does not end in `:`, so the file may be cut short"), "{}", message(cut));
 }
 
 #[test]

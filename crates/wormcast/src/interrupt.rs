@@ -1,8 +1,9 @@
-//! Ending work that writes to a store: at an interrupt, and before memory runs out.
+//! Ending work early: the signals that ask for it, and what then becomes of work that writes to a store; also before memory runs out.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
@@ -43,28 +44,52 @@ impl MemoryGuard {
     }
 }
 
-/// Ends the process at SIGINT (Ctrl-C) or SIGTERM, with one line on standard error and exit code 130 or 143. The replications
+/// The signals that end a command with what it has: SIGINT (Ctrl-C), SIGTERM, and SIGHUP, which a closed terminal sends, unless the
+/// process was started to outlive its terminal, as by `nohup`. The exit code is 128 and the signal's number.
+///
+/// # Errors
+/// If no handler can be set.
+#[cfg(unix)]
+pub(crate) fn signals() -> std::io::Result<signal_hook::iterator::Signals> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let closing = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(closing))
+}
+
+/// Whether whoever started the process had it ignore a signal. Where the system does not tell, that is taken to be so: the signal then
+/// does what it would do without wormcast.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Ends the process at one of the [`signals`], with one line on standard error and the signal's exit code. The replications
 /// in flight are dropped, since finishing them may take minutes; all others are in the store, which takes an end at any moment, and
 /// if that is quick, in its file rather than in the log beside it.
 ///
 /// A terminal, `timeout` and other programs may send the signal twice at once: the second one changes nothing. If nothing reads the
 /// line, the process ends without it after two seconds.
 ///
-/// `command` is what goes on, such as `the same command`.
+/// `command` is what goes on, such as `the same command`. Of several calls, as by a sweep that is refined, the last one counts.
 #[cfg(unix)]
 pub(crate) fn keep(store: &Path, command: &'static str, bar: &ProgressBar) {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    use signal_hook::iterator::Signals;
-
     const PATIENCE: Duration = Duration::from_secs(2);
+    static KEPT: Mutex<Option<(PathBuf, &str, ProgressBar)>> = Mutex::new(None);
 
+    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept().replace((store.to_owned(), command, bar.clone())).is_some() {
+        return;
+    }
     // If a handler cannot be set, the signal ends the process as it always does.
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
-    let (store, bar) = (store.to_owned(), bar.clone());
+    let Ok(mut signals) = signals() else { return };
     std::thread::spawn(move || {
         let Some(signal) = signals.forever().next() else { return };
         let (done, ended) = mpsc::channel::<()>();
         std::thread::spawn(move || {
+            let Some((store, command, bar)) = kept().clone() else { return };
             bar.finish_and_clear();
             let path = store.display();
             let line = format!("interrupted: results so far are kept in `{path}`; {command} goes on from there\n");

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::network::watch::{Stopped, Watch, WorkProgress, attempt, watched};
 use crate::network::{MemoryLimits, OutOfMemory};
 use crate::progress::Meter;
@@ -40,8 +41,8 @@ pub(crate) fn lacks(missing: &'static str) {
     MISSING.with_borrow_mut(|all| all.push(missing));
 }
 
-/// Runs a command: shows on standard error how far it is, once that takes long, and ends it early at SIGINT (Ctrl-C) or SIGTERM, with exit
-/// code 130 or 143, or if memory runs out. Then the answer has what was found out until then, and a line says what it lacks.
+/// Runs a command: shows on standard error how far it is, once that takes long, and ends it early at one of the
+/// [signals](interrupt::signals) that ask for it, or if memory runs out. Then the answer has what was found out until then, and a line says what it lacks.
 pub(crate) fn run(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     let shared = Arc::new(Shared { signal: AtomicI32::new(0), at: Mutex::new(None), stopped: Mutex::new(None) });
     let (ended, end) = mpsc::channel();
@@ -142,9 +143,8 @@ type Signals = signal_hook::iterator::Handle;
 /// Records the first signal. If the command does not print its results soon after, the process ends without them.
 #[cfg(unix)]
 fn signals(shared: &Arc<Shared>) -> Option<Signals> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
     // If a handler cannot be set, the signal ends the process as it always does.
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).ok()?;
+    let mut signals = interrupt::signals().ok()?;
     let handle = signals.handle();
     let shared = Arc::clone(shared);
     let wait = move || {

@@ -94,7 +94,12 @@ impl Experiment {
                 };
                 match order.rise.iter().flatten().find(|x| !covers(x)) {
                     Some(x) => {
-                        error("order.rise", format!("{x} is no value of `{}` in the range of the claim", along.key))
+                        let known = along.values.iter().filter(|value| claim.covers(value.json.as_f64()));
+                        let known: Vec<String> = known.map(AxisValue::plain).collect();
+                        let (key, known) = (&along.key, known.join(", "));
+                        let message =
+                            format!("{x} is no value of `{key}` in the range of the claim: expected two of {known}");
+                        error("order.rise", message)
                     }
                     None => Ok(()),
                 }

@@ -315,10 +315,13 @@ fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
 #[serde(deny_unknown_fields, default)]
 pub struct Stop {
     /// The confidence of all intervals, between 0 and 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
     /// Half the width of the interval, as a share of the mean, at which a point is done.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub relative_half_width: f64,
     /// Replications of a point at least.
+    #[schemars(range(min = 1))]
     pub min_replications: u32,
     /// Replications of a point at most. Default 200, or the least number if that is larger.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -235,7 +235,16 @@ impl Experiment {
         if let Some(axis) = self.axes.iter().find(|axis| !Document::has(&tree, &axis.path)) {
             let example = axis.values.first().map_or_else(String::new, AxisValue::plain);
             let message = format!("`{0}` is swept: choose one with `--set {0}={example}`", axis.key);
-            return Err(self.document.error(axis.span.clone(), message));
+            let choose = self.document.error(axis.span.clone(), message);
+            // A mistake that no choice mends comes first.
+            let mut mistake = None;
+            for point in self.each_point()? {
+                match point {
+                    Ok(_) => return Err(choose),
+                    Err(error) => mistake = mistake.or(Some(error)),
+                }
+            }
+            return Err(mistake.unwrap_or(choose));
         }
         let spec = self.spec(&[], self.settings(&[])?, &mut HashMap::new())?;
         Ok(Point { index: 0, coordinates: Vec::new(), spec, choice: Vec::new(), doubled: 0 })
@@ -247,12 +256,16 @@ impl Experiment {
     /// If a value of the sweep is invalid, a setting that every point needs is missing, or a file that a setting names cannot
     /// be read.
     pub fn points(&self) -> Result<Vec<Point>, Diagnostic> {
-        let total = self.axes.iter().map(|axis| axis.values.len()).product();
+        self.each_point()?.collect()
+    }
+
+    /// The points, made one by one.
+    fn each_point(&self) -> Result<impl Iterator<Item = Result<Point, Diagnostic>>, Diagnostic> {
+        let total: usize = self.axes.iter().map(|axis| axis.values.len()).product();
         let mut digests = HashMap::new();
-        let mut points = Vec::with_capacity(total);
         let (mut document, _) = self.document.tree()?;
         document.remove("sweep");
-        for index in 0..total {
+        Ok((0..total).map(move |index| {
             let mut rest = index;
             let mut choice = vec![0; self.axes.len()];
             for (axis, chosen) in self.axes.iter().zip(&mut choice).rev() {
@@ -266,9 +279,8 @@ impl Experiment {
                 .map(|(axis, &chosen)| Coordinate { key: axis.key.clone(), value: axis.values[chosen].json.clone() })
                 .collect();
             let spec = self.spec(&choice, self.settings_in(document.clone(), &choice)?, &mut digests)?;
-            points.push(Point { index, coordinates, spec, choice, doubled: 0 });
-        }
-        Ok(points)
+            Ok(Point { index, coordinates, spec, choice, doubled: 0 })
+        }))
     }
 
     /// Adds a value of a swept setting between those that it has, the nearest whole one if they are whole, and says which; `None` if it has that already.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{BUILT_IN_NAME, BUILT_IN_PATH, Experiment};
+use wormcast_network::TopologySpec;
 use wormcast_network::input::{STANDARD_INPUT, input_name};
 
 use crate::experiment::document::Document;
@@ -40,14 +41,7 @@ impl Experiment {
         if let Some(variation) = self.document.chosen_variation() {
             name = format!("{name}-{variation}");
         }
-        let settings: String =
-            changed(&self.document).iter().map(|(key, value)| file_part(&[key.as_str(), value.as_str()])).collect();
-        if settings.len() <= MOST_BYTES {
-            return name + &settings;
-        }
-        // Cut, it would be the name of other settings, too.
-        let kept: String = settings.chars().take(MOST_BYTES - 9).collect();
-        format!("{name}{kept}-{}", &sha256(settings.as_bytes())[..8])
+        name + &name_of(&changed(&self.document))
     }
 
     /// The experiment with a name of its own for its files.
@@ -129,6 +123,33 @@ fn changed(document: &Document) -> BTreeMap<String, String> {
     settings
 }
 
+/// What changed settings add to a name.
+fn name_of(changed: &BTreeMap<String, String>) -> String {
+    let settings: String = changed.iter().map(|(key, value)| file_part(&[key.as_str(), value.as_str()])).collect();
+    if settings.len() <= MOST_BYTES && changed.iter().all(|(key, value)| says_all(key, value)) {
+        return settings;
+    }
+    // Cut, or without its punctuation, it would be the name of other settings, too.
+    let exact: String = changed.iter().flat_map(|(key, value)| [key, "=", value, "\n"]).collect();
+    let kept: String = settings.chars().take(MOST_BYTES - 9).collect();
+    format!("{kept}-{}", &sha256(exact.as_bytes())[..8])
+}
+
+/// Whether no other value of a setting has the same [words](file_part): numbers without a sign, names, lists of several of these, and generated networks.
+fn says_all(setting: &str, value: &str) -> bool {
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
+    let word = |text: &str| !text.is_empty() && text.chars().all(kept);
+    if let Some(list) = value.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')) {
+        let values: Vec<&str> = list.split(',').map(|value| value.trim().trim_matches(['"', '\''])).collect();
+        return values.len() > 1 && values.iter().all(|value| !value.starts_with('[') && says_all(setting, value));
+    }
+    // A network's file may be called `mesh-8x8`.
+    if setting == "topology" && value.contains(['-', ':']) {
+        return value.parse().is_ok_and(|spec| !matches!(spec, TopologySpec::File(_)));
+    }
+    word(value) || !value.starts_with(|c: char| c.is_ascii_digit()) && value.split('-').all(word)
+}
+
 /// Words as a part of a file's name, each behind a hyphen: letters, digits, dots and underscores are kept.
 ///
 /// ```
@@ -198,6 +219,38 @@ mod tests {
         let named = with(&["seed=2"]).named("mine");
         assert_eq!((named.name(), named.title()), ("mine".to_owned(), "mine with seed = 2"));
         assert_eq!(with(&[]).named("mine").title(), "Latency on a 4x4 mesh");
+    }
+
+    #[test]
+    fn values_that_differ_in_punctuation_have_different_names() {
+        let names: Vec<String> = [
+            "timing.delay=4",
+            "timing.delay=[4]",
+            "timing.delay=[4, 1]",
+            "timing.delay=[41]",
+            "topology=mesh:16x16",
+            "topology=mesh-16x16",
+            "topology=mesh/16x16",
+            "topology=[\"mesh:4x4\", \"mesh:8x8\"]",
+            "topology=[\"mesh-4x4\", \"mesh:8x8\"]",
+            "options.second=+4,-1",
+            "options.second=4,1",
+            "options.second=-4,+1",
+        ]
+        .into_iter()
+        .map(|set| {
+            let (key, value) = set.split_once('=').unwrap();
+            let changed = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+            name_of(&changed)
+        })
+        .collect();
+        let different: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(different.len(), names.len(), "{names:?}");
+        assert_eq!(names[0], "-timing.delay-4");
+        assert_eq!(names[2], "-timing.delay-4-1");
+        assert_eq!(names[4], "-topology-mesh-16x16");
+        assert_eq!(names[7], "-topology-mesh-4x4-mesh-8x8");
+        assert!(names[9].starts_with("-options.second-4-1-") && names[9].len() == "-options.second-4-1-".len() + 8);
     }
 
     #[test]

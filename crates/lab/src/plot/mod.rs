@@ -121,6 +121,8 @@ fn drawn(chart: &Chart) -> Result<Plot, PlotError> {
         &format!("width=\"{}\" height=\"{}\"", layout.size().0, layout.size().1),
         1,
     );
+    // XML knows no other control characters.
+    let svg = svg.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'), "\u{fffd}");
     let svg = described(&svg, chart);
 
     let (width, height) = size(f64::from(PNG_SCALE * SAMPLES));

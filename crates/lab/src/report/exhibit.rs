@@ -185,7 +185,7 @@ fn behind(experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Bl
         summary: {
             let latency = quantity.is_latency();
             let any = |is: fn(&PointSummary) -> bool| findings.summaries.iter().any(is);
-            let trend = (latency && any(|summary| summary.trend)).then_some("depends on the window");
+            let trend = any(|summary| summary.trend).then_some("depends on the window");
             let censored =
                 (latency && any(|summary| summary.unmeasured > 0.0)).then_some("leaves out messages still in flight");
             let short = (!latency && any(|summary| summary.short)).then_some("the window is too short for it");

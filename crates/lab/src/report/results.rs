@@ -71,7 +71,7 @@ fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary, ba
     };
     match (summary.quantity(quantity), summary.outcome) {
         (Some(estimate), _) => {
-            let mark = if summary.is_reserved(quantity) { UNSETTLED } else { "" };
+            let mark = if summary.is_reserved(quantity) || summary.trend { UNSETTLED } else { "" };
             let bare = if bare && estimate.interval().is_none() { format!(" {NO_INTERVAL}") } else { String::new() };
             let incomplete = if summary.outcome == Outcome::Incomplete { " (incomplete)" } else { "" };
             estimate.scaled(scale).text() + mark + &bare + incomplete

@@ -30,6 +30,7 @@ pub struct RunTable {
     /// messages generated, all of which are measured. Plan: messages planned. Trees: sets of trees, default 1. Finite, drain and plan by default all of a trace or of a single burst.
     /// Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub messages: Option<u64>,
     /// Drain: cycles in which messages are generated, in the place of `messages`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -244,18 +244,27 @@ pub struct Variation {
     pub verdicts: Vec<ClaimVerdict>,
 }
 
-/// What a store has of the variations of an experiment: those with results.
+/// What a store has of the variations of an experiment: those with results, but for such as an experiment has itself that shares points with them.
 ///
 /// # Errors
 /// If a variation is invalid, or the store fails.
 pub fn stored_variations(experiment: &Experiment, store: &Store) -> Result<Vec<Variation>, RunError> {
     let mut varied = Vec::new();
+    let of_all: BTreeSet<String> = experiment.points()?.iter().map(|point| point.spec.config_hash()).collect();
     for name in experiment.variations() {
-        let found = stored_sweep(&experiment.variation(&name)?, store)?;
-        if found.summaries.iter().any(|summary| summary.replications > 0) {
-            let settings = experiment.variation_settings(&name);
-            varied.push(Variation { name, settings, verdicts: found.verdicts });
+        let variation = experiment.variation(&name)?;
+        let found = stored_sweep(&variation, store)?;
+        let has_results: Vec<bool> = found.summaries.iter().map(|summary| summary.replications > 0).collect();
+        let own = variation.points()?.into_iter().map(|point| !of_all.contains(&point.spec.config_hash()));
+        let missing = has_results.iter().filter(|&&has| !has).count();
+        if missing > 0 && !own.zip(&has_results).any(|(own, &has)| own && has) {
+            continue;
         }
+        let mut settings = experiment.variation_settings(&name);
+        if missing > 0 {
+            settings.push_str(&format!("; {missing} of {} points have no results", has_results.len()));
+        }
+        varied.push(Variation { name, settings, verdicts: found.verdicts });
     }
     Ok(varied)
 }

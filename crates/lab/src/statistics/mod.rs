@@ -95,7 +95,7 @@ impl Estimate {
     /// The mean with as many decimals as its interval makes sense of, and the interval: `12.35 ± 0.23`, or `12.35 (12.20 to 12.58)`.
     pub fn text(&self) -> String {
         match self.ends {
-            Some([low, high]) if high - low > NOISE => {
+            Some([low, high]) if high - low > noise(self.mean) => {
                 let decimals = decimals_of((high - low) / 2.0);
                 format!("{:.decimals$} ({low:.decimals$} to {high:.decimals$})", self.mean)
             }
@@ -112,6 +112,11 @@ impl Estimate {
 /// What differences of floating-point numbers may be instead of 0.
 const NOISE: f64 = 1e-12;
 
+/// The same of numbers that are as large as this one.
+fn noise(of: f64) -> f64 {
+    NOISE * of.abs().max(1.0)
+}
+
 /// The decimals that an interval of this half width makes sense of.
 fn decimals_of(half: f64) -> usize {
     (1.0 - half.log10().floor()).clamp(0.0, 13.0) as usize
@@ -119,7 +124,7 @@ fn decimals_of(half: f64) -> usize {
 
 /// A number with as many decimals as its interval makes sense of; with four digits without an interval.
 pub(crate) fn with_interval(mean: f64, half_width: Option<f64>) -> String {
-    let Some(half) = half_width.filter(|half| *half > NOISE) else { return number_text(mean, 4) };
+    let Some(half) = half_width.filter(|half| *half > noise(mean)) else { return number_text(mean, 4) };
     let decimals = decimals_of(half);
     let text = format!("{mean:.decimals$} ± {half:.decimals$}");
     // A mean that is rounded to 0 has no sign.

@@ -225,6 +225,8 @@ impl Quantity {
     }
 
     fn in_time(self, run: &RunResult) -> Option<f64> {
+        // All messages that are measured may be of one cycle.
+        let lasts = run.window.to > run.window.from;
         match self {
             Self::LatencyLast => run.latency.last.mean,
             Self::LatencyMean => run.latency.mean.mean,
@@ -233,10 +235,10 @@ impl Quantity {
             }
             Self::LatencyUnicast => run.latency.unicast.as_ref()?.last.mean,
             Self::LatencyMulticast => run.latency.multicast.as_ref()?.last.mean,
-            Self::OfferedLoad => Some(run.offered_load),
-            Self::AcceptedLoad => Some(run.accepted_load),
-            Self::DeliveredLoad => Some(run.delivered_load),
-            Self::LinkUtilisation => Some(run.links.busy),
+            Self::OfferedLoad => lasts.then_some(run.offered_load),
+            Self::AcceptedLoad => lasts.then_some(run.accepted_load),
+            Self::DeliveredLoad => lasts.then_some(run.delivered_load),
+            Self::LinkUtilisation => lasts.then_some(run.links.busy),
             Self::BufferOccupancy => run.buffers.map(|buffers| buffers.share),
             _ => None,
         }

@@ -379,7 +379,9 @@ fn trees_of(runs: &[Replication], confidence: f64) -> Option<TreeSummary> {
 }
 
 fn load_of(runs: &[Replication], confidence: f64) -> Option<LoadSummary> {
-    let runs: Vec<&RunResult> = runs.iter().filter_map(Replication::simulated).collect();
+    // A window within one cycle has no loads.
+    let lasts = |run: &&RunResult| run.window.to > run.window.from;
+    let runs: Vec<&RunResult> = runs.iter().filter_map(Replication::simulated).filter(lasts).collect();
     let value = |value: fn(&RunResult) -> f64| {
         Estimate::of(&runs.iter().map(|run| value(run)).collect::<Vec<f64>>(), confidence)
     };

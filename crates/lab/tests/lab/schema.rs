@@ -138,6 +138,37 @@ fn the_schema_says_of_a_file_what_the_program_says() {
     }
 }
 
+/// Numbers that no run can have. The program finds some only when it makes the run.
+#[test]
+fn the_schema_refuses_numbers_that_the_program_refuses() {
+    let validator = validator();
+    let file = |setting: &str| format!("algorithm = 'dual-path'\ntopology = 'mesh:4x4'\n{setting}\n");
+    let traffic = "traffic = { arrivals = { process = 'poisson', rate = 0.1 }, multicast.destinations = 3 }";
+    let made = |text: &str| {
+        Experiment::parse("test.toml", text, &[])
+            .and_then(|experiment| experiment.jobs(&experiment.points()?).map(drop))
+    };
+    for (good, bad) in [
+        ("switching.virtual_channels = 64", "switching.virtual_channels = 65"),
+        ("switching.injection_ports = 1", "switching.injection_ports = 0"),
+        ("switching.consumption_ports = 1", "switching.consumption_ports = 0"),
+        ("timing.cycle_ns = 0.5", "timing.cycle_ns = 0"),
+        ("stop.confidence = 0.9", "stop.confidence = 1"),
+        ("stop.relative_half_width = 0.1", "stop.relative_half_width = 0"),
+        ("stop.min_replications = 1", "stop.min_replications = 0"),
+        ("run.messages = 1", "run.messages = 0"),
+    ] {
+        let [good, bad] = [good, bad].map(|setting| file(&format!("{setting}\n{traffic}")));
+        assert!(made(&good).is_ok() && problems(&validator, &good).is_empty(), "{good}");
+        assert!(made(&bad).is_err() && !problems(&validator, &bad).is_empty(), "{bad}");
+    }
+    for (from, to) in [("rate = 0.1", "rate = 0"), ("destinations = 3", "destinations = 0"), ("3 }", "3, length = 0 }")]
+    {
+        let bad = file(&traffic.replace(from, to));
+        assert!(made(&bad).is_err() && !problems(&validator, &bad).is_empty(), "{bad}");
+    }
+}
+
 /// A schema with a mistake is found out: the validator is no rubber stamp.
 #[test]
 fn a_schema_without_dotted_keys_is_found_out() {

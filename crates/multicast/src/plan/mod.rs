@@ -3,6 +3,7 @@
 pub(crate) mod contention;
 pub(crate) mod dependencies;
 pub(crate) mod ids;
+pub(crate) mod reduction;
 pub(crate) mod report;
 pub(crate) mod summary;
 

@@ -6,6 +6,7 @@ use wormcast_network::{ChannelId, Network, NodeId};
 use crate::algorithm::Multicast;
 use crate::headers::tree_header::HeaderFlit;
 use crate::plan::contention::Contention;
+use crate::plan::reduction::{Join, Reduction};
 use crate::plan::summary::{EncodedHeader, PlanSummary, WormSummary};
 
 /// A plan and its request, as the command `plan` prints them: as JSON, one object.
@@ -25,6 +26,8 @@ pub struct PlanReport<'a> {
     pub flit_bits: u32,
     /// Which nodes of the list of destinations are left out.
     pub warning: Option<&'a str>,
+    /// The plan in reverse, if that is asked for.
+    pub reduction: Option<&'a Reduction>,
 }
 
 impl PlanReport<'_> {
@@ -49,7 +52,7 @@ impl PlanReport<'_> {
 
 impl Serialize for PlanReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { network, algorithm, multicast, summary, exact, flit_bits, warning } = self;
+        let Self { network, algorithm, multicast, summary, exact, flit_bits, warning, reduction } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("topology", network.name())?;
         map.serialize_entry("algorithm", algorithm)?;
@@ -67,6 +70,40 @@ impl Serialize for PlanReport<'_> {
         if let Some(warning) = warning {
             map.serialize_entry("warning", warning)?;
         }
+        if let Some(reduction) = reduction {
+            map.serialize_entry("reduction", &ReductionJson(network, reduction))?;
+        }
+        map.end()
+    }
+}
+
+struct ReductionJson<'a>(&'a Network, &'a Reduction);
+
+impl Serialize for ReductionJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Self(network, reduction) = self;
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("root", &reduction.root.raw())?;
+        map.serialize_entry("contributors", &Nodes(&reduction.contributors))?;
+        map.serialize_entry("channels", &Channels(network, &reduction.channels))?;
+        map.serialize_entry("depth", &reduction.depth)?;
+        let joins: Vec<JoinJson> = reduction.joins.iter().map(|join| JoinJson(network, join)).collect();
+        map.serialize_entry("joins", &joins)?;
+        map.end()
+    }
+}
+
+struct JoinJson<'a>(&'a Network, &'a Join);
+
+impl Serialize for JoinJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Self(network, join) = self;
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("router", &join.router.raw())?;
+        map.serialize_entry("inputs", &Channels(network, &join.inputs))?;
+        map.serialize_entry("nodes", &Nodes(&join.nodes))?;
+        let output = join.output.map(|channel| [network.from(channel).raw(), network.to(channel).raw()]);
+        map.serialize_entry("output", &output)?;
         map.end()
     }
 }

@@ -52,7 +52,7 @@ impl MachineSpec {
             }
             _ => {
                 let given = read(rest, &["q", "nodes"])?;
-                let (q, nodes) = (given.at_least_one("q", None)?, given.at_least_one("nodes", Some(1))?);
+                let (q, nodes) = (given.required::<u32>("q", "a whole number")?, given.at_least_one("nodes", Some(1))?);
                 let routers = 2 * u128::from(q) * u128::from(q);
                 if routers > MAX_ROUTERS as u128 {
                     return Err(TopologyError::TooLarge { given: spec.to_owned(), routers, limit: MAX_ROUTERS });

@@ -99,6 +99,8 @@ impl FromStr for TopologySpec {
         let Some((family, rest)) = given.split_once(':') else {
             return if is_there(given)? {
                 Ok(Self::File(given.to_owned()))
+            } else if let Some(("petersen", _)) = family_without_colon(given) {
+                Err(unknown("; did you mean `petersen`?".to_owned()))
             } else if let Some((family, example)) = family_without_colon(given) {
                 Err(unknown(format!(": `{family}` needs its size, as in `{example}`")))
             } else {

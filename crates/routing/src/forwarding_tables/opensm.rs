@@ -324,7 +324,14 @@ impl<'n> Dump<'n> {
     fn begin_table(&mut self, line: usize, content: &str) -> Result<(), String> {
         let guid = hexadecimal_after(content, " guid 0x").ok_or("the switch has no guid")?;
         let name = self.name;
-        let unknown = || format!("`{name}` has no switch with the identifier {guid:#018x}{}", quoted_name(content));
+        let unknown = || {
+            let cut = if content.ends_with(':') {
+                ""
+            } else {
+                "; the line does not end in `:`, so the file may be cut short"
+            };
+            format!("`{name}` has no switch with the identifier {guid:#018x}{}{cut}", quoted_name(content))
+        };
         let router = self.identities.router(guid)?.ok_or_else(unknown)?;
         if let (true, Some(own), Some(given)) = (self.made_up, self.fabric.router_name(router), name_in(content))
             && ![own, ""].contains(&given)

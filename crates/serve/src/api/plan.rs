@@ -63,6 +63,7 @@ fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         exact: algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast)),
         flit_bits: given.number("flit_bits", 1..=u32::MAX.into())?.unwrap_or(PlanReport::FLIT_BITS),
         warning: warning.as_deref(),
+        reduction: None,
     };
     let faults = request.faults.on(&network, request.seed).map_err(Refusal::bad_input)?;
     let both = |&link: &ChannelId| [link.raw(), network.reverse(link).raw()];

@@ -101,13 +101,13 @@ impl JsonSchema for Count {
         schemars::json_schema!({
             "description": "A whole number, or a uniform distribution over a range of them.",
             "oneOf": [
-                { "type": "integer", "minimum": 0 },
+                { "type": "integer", "minimum": 1 },
                 {
                     "type": "object",
                     "properties": {
                         "uniform": {
                             "type": "array",
-                            "items": { "type": "integer", "minimum": 0 },
+                            "items": { "type": "integer", "minimum": 1 },
                             "minItems": 2,
                             "maxItems": 2
                         }

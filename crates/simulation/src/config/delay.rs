@@ -24,6 +24,8 @@ const MOST_CLASSES: usize = 8;
 pub struct LinkDelay {
     /// How many of them are given; 0: none is, so all links take one cycle.
     given: u8,
+    /// Whether they are a list, with one for each class of links.
+    listed: bool,
     /// Whether the network's file says them.
     of_file: bool,
     cycles: [u16; MOST_CLASSES],
@@ -39,7 +41,7 @@ impl LinkDelay {
 
     /// Of each class of links; `None` if they are none or more than 8.
     pub fn of_classes(cycles: &[u32]) -> Option<Self> {
-        let mut all = Self { given: u8::try_from(cycles.len()).ok()?, ..Self::default() };
+        let mut all = Self { given: u8::try_from(cycles.len()).ok()?, listed: true, ..Self::default() };
         for (place, &cycles) in cycles.iter().enumerate() {
             *all.cycles.get_mut(place)? = cycles.min(u32::from(u16::MAX)) as u16;
         }
@@ -79,14 +81,14 @@ impl LinkDelay {
             return Some(format!("{cycles} is out of range: expected 1 to {MAX_LINK_DELAY} cycles"));
         }
         let classes = network.link_classes();
-        (self.given > 1 && usize::from(self.given) != classes).then(|| {
+        (self.listed && usize::from(self.given) != classes).then(|| {
             let numbers = if classes == 1 { "a number".to_owned() } else { format!("a number, or {classes}") };
-            format!(
-                "{} numbers do not fit {}: expected {numbers}, {}",
-                self.given,
-                network.name(),
-                network.link_classes_are()
-            )
+            let given = if self.given == 1 {
+                "a list of 1 number does".to_owned()
+            } else {
+                format!("{} numbers do", self.given)
+            };
+            format!("{given} not fit {}: expected {numbers}, {}", network.name(), network.link_classes_are())
         })
     }
 }

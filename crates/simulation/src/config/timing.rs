@@ -54,6 +54,7 @@ struct TimingSettings {
     #[serde(default)]
     preset: TimingPreset,
     /// Nanoseconds a cycle, for reports and for rates a microsecond. Default that of the preset.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     cycle_ns: Option<f64>,
     /// Cycles that a node spends to prepare each worm. Default that of the preset.
     #[serde(default, deserialize_with = "delay")]

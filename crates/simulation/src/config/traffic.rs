@@ -58,10 +58,12 @@ pub struct Arrivals {
     pub process: Process,
     /// Messages per node per microsecond; for all processes but bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub rate: Option<f64>,
     /// In place of the rate: the effective applied load, data flits that messages ask to be delivered per node per cycle. The
     /// rate is then this over the mean number of destinations and the mean length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub load: Option<f64>,
     /// Negative binomial: successes that make up a gap. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ use crate::wormhole::worm::WormEngine;
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 9;
+pub const MODEL_VERSION: u32 = 10;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
@@ -126,6 +126,16 @@ pub enum SimulationError {
         /// The last cycle of the warm-up.
         warmup: Cycle,
     },
+    /// Nothing is measured: the run ends before the first message after its warm-up.
+    #[error(
+        "no message was generated from cycle {warmup}, where the warm-up ends, to cycle {most}, where the run does: expected more cycles, or a shorter `run.warmup`"
+    )]
+    NothingMeasured {
+        /// `run.max_cycles`.
+        most: Cycle,
+        /// The last cycle of the warm-up.
+        warmup: Cycle,
+    },
     /// There is not enough memory for the waiting messages.
     #[error(
         "out of memory in cycle {cycle}, with {waiting} messages on their way; a lower load, a smaller network or `run.max_cycles` takes less"
@@ -149,7 +159,7 @@ impl SimulationError {
             Self::Switching { setting, .. } => Some(setting),
             Self::Refused { .. } => Some("algorithm"),
             Self::Scenario { .. } => Some("topology"),
-            Self::WithinWarmUp { .. } => Some("run.max_cycles"),
+            Self::WithinWarmUp { .. } | Self::NothingMeasured { .. } => Some("run.max_cycles"),
             Self::EndsWithinWarmUp { .. } => Some("run.warmup"),
             Self::Plan { .. } | Self::OutOfMemory { .. } | Self::NoRoute(_) => None,
         }
@@ -320,10 +330,19 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                         let setting = if counted { "run.warmup" } else { "run.messages" };
                         return Err(SimulationError::WithinWarmUp { most, warmup, generated: id, setting });
                     }
+                    if let (Goal::Steady { first: None, .. }, Warmup::Cycles(warmup)) = (goal, scenario.run.warmup)
+                        && !self.engine.observer().0.measures
+                    {
+                        return Err(SimulationError::NothingMeasured { most: limit, warmup });
+                    }
                     break;
                 }
                 StopReason::EndReached => {}
-                StopReason::ObserverDone => break,
+                // Everything was delivered before the limit, though the next message would come after it.
+                StopReason::ObserverDone => {
+                    (given_up, cut_short) = (false, false);
+                    break;
+                }
                 StopReason::Deadlock(found) => {
                     deadlock = Some(found);
                     break;
@@ -496,8 +515,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
         let window = recorder.window;
-        let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
-        let load = |flits: u64| flits as f64 / node_cycles;
+        let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from) as f64;
+        let load = |flits: u64| if window.to > window.from { flits as f64 / node_cycles } else { 0.0 };
         let behind = recorder.behind(BACKLOG, self.slowest);
         // A window that closes before anything can have arrived says nothing, and that depends on its length.
         let trend = Recorder::trend(&latency).map(|trend| trend || behind.is_none());

@@ -102,10 +102,10 @@ pub(crate) fn command() -> clap::Command {
 /// What each exit code means, in all subcommands.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0         done
-  1         the work failed (a deadlock, a result that cannot be written, --strict)
-  2         bad input (arguments or files that make no sense or cannot be read)
-  130, 143  interrupted by Ctrl-C or SIGTERM
+  0              done
+  1              the work failed (a deadlock, a result that cannot be written, --strict)
+  2              bad input (arguments or files that make no sense or cannot be read)
+  129, 130, 143  interrupted by a closed terminal, Ctrl-C or SIGTERM
 ";
 
 /// With what the exit codes mean before the example, which ends a help text.

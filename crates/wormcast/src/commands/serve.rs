@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use clap::{Args, ValueHint};
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::program;
 use crate::serve::{Address, Settings, serve};
 
@@ -80,7 +81,7 @@ fn open(address: &Address) {
     }
 }
 
-/// Done when Ctrl-C or SIGTERM has come.
+/// Done when a signal has come that asks for the end.
 #[derive(Clone, Default)]
 struct Interrupted(Arc<Mutex<(bool, Option<Waker>)>>);
 
@@ -100,9 +101,7 @@ impl Future for Interrupted {
 /// That is how a server ends, so the exit code is 0.
 #[cfg(unix)]
 fn interrupted() -> io::Result<Interrupted> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let mut signals = interrupt::signals()?;
     let interrupted = Interrupted::default();
     let shared = interrupted.clone();
     std::thread::spawn(move || {

@@ -183,6 +183,8 @@ fn links_take_as_long_as_is_said() {
         few.contains("3 numbers do not fit mesh:4x4,nodes=2: expected a number, or 2, one for each dimension, x first"),
         "{few}"
     );
+    let one = told(&["timing.delay=[7]"]);
+    assert!(one.contains("a list of 1 number does not fit mesh:4x4,nodes=2: expected a number, or 2"), "{one}");
     assert!(told(&["timing.delay=0"]).contains("0 is out of range: expected 1 to 4096 cycles"));
     assert!(told(&["timing.delay=5000"]).contains("5000 is out of range: expected 1 to 4096 cycles"));
     assert!(told(&["timing.delay=soon"]).contains("expected a whole number of cycles from 1 to 4096"));

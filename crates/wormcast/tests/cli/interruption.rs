@@ -294,6 +294,25 @@ fn an_interrupted_run_says_where_its_results_are() {
     alone.is(&folder, folder.run(SWEEP));
 }
 
+/// The signal handlers of the sweep and of its refinement would both have said so.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_refinement_says_so_once() {
+    // Where the curve ends, between 0.2 and 8, takes long to find.
+    const CURVE: &[&str] = &["sweep", "small.toml", "--jobs", "2", "--out", "out", "--set", "run.messages=30000"];
+    let folder = folder();
+    folder.run(CURVE);
+    let before = stored(&folder);
+    let mut process = start(&folder, &[CURVE, &["--refine", "100000"]].concat());
+    wait(&mut process, || stored(&folder) > before + 2);
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
+    let ended = outcome(process);
+    let line = "interrupted: results so far are kept in `out/store.db`; the same command goes on from there\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (130, line));
+    let log = fs::metadata(folder.path().join("out/store.db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0, "what the log had is in the store");
+}
+
 /// A limit for the size of files stands for all that can be wrong with a disk but that it is full.
 #[cfg(unix)]
 #[test]

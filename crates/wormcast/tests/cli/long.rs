@@ -146,6 +146,28 @@ fn an_interrupted_run_keeps_its_results() {
     assert!(outcome.stderr.contains("\ninterrupted while simulating: "), "{outcome:?}");
 }
 
+/// The closing of a terminal is such a signal, but not for a process that was started to outlive its terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_terminal_ends_a_run_unless_it_is_to_be_ignored() {
+    for (disposition, code) in [("--default-signal=HUP", 129), ("--ignore-signal=HUP", 130)] {
+        let folder = Folder::with(&[]);
+        let mut run = Command::new("env");
+        run.args([disposition, env!("CARGO_BIN_EXE_wormcast"), "simulate", "--deliveries", "deliveries"]);
+        run.args(["--set", "algorithm=dual-path", "--set", "run.messages=100000000", "--set", "run.warmup=0"]);
+        run.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = run.spawn().expect("the command starts");
+        sleep(Duration::from_secs(3));
+        send("-HUP", &child);
+        sleep(Duration::from_secs(1));
+        send("-INT", &child);
+        assert_eq!(outcome(child).code, code, "{disposition}");
+        let files: Vec<_> = std::fs::read_dir(folder.path()).expect("it is there").flatten().collect();
+        assert_eq!(files.len(), 1, "no file is left but what there is of the deliveries: {files:?}");
+        assert!(folder.read("deliveries.partial").lines().count() > 10);
+    }
+}
+
 /// A run that only plans says so.
 #[cfg(unix)]
 #[test]

@@ -50,6 +50,63 @@ fn what_is_missing_or_not_there_says_what_it_may_be() {
     assert!(run.code == 2 && !run.stderr.contains("one of algorithm"), "{}", run.stderr);
 }
 
+/// They counted as loads of 0, and the points as saturated.
+#[test]
+fn runs_that_end_before_their_first_measured_message_are_refused() {
+    let early = ["--set=run={ messages = 10, warmup = 1000, max_cycles = 1001 }", "--set=traffic.arrivals.rate=0.01"];
+    let expected = "no message was generated from cycle 1000, where the warm-up ends, to cycle 1001, where the run does: expected more cycles, or a shorter `run.warmup`";
+    refused(&early, expected);
+    let sweep = folder().run(&[&["sweep", "idle.toml"][..], &early].concat());
+    assert!(sweep.code == 2 && sweep.stderr.contains(expected), "{}", sweep.stderr);
+}
+
+/// A run whose next message comes after its limit had been called saturated though all that it measures was delivered, and its loads were those of one cycle.
+#[test]
+fn a_window_within_one_cycle_is_not_saturated_and_has_no_load() {
+    let burst = [
+        "--set=traffic={ arrivals = { process = 'burst', interval = 20000 }, multicast.destinations = 5 }",
+        "--set=run={ mode = 'steady', warmup = { messages = 16 }, messages = 8 }",
+        "--set=algorithm=separate",
+    ];
+    let folder = folder();
+    let found = folder.run(&[&["simulate", "idle.toml", "--format=json"][..], &burst].concat()).json();
+    assert_eq!(
+        (&found["saturated"], &found["offered_load"], &found["given_up"]),
+        (&false.into(), &0.0.into(), &Value::Null)
+    );
+    let text = folder.run(&[&["simulate", "idle.toml"][..], &burst].concat()).success();
+    assert!(text.contains("  window            too few messages to say whether they pile up"), "{text}");
+    assert!(text.contains("  load              nothing was measured\n") && !text.contains("saturated"), "{text}");
+    let swept = folder.run(&[&["sweep", "idle.toml"][..], &burst].concat()).success();
+    assert!(!swept.contains("saturated") && swept.contains(" µs ("), "{swept}");
+}
+
+#[test]
+fn control_characters_of_a_title_leave_a_picture_that_is_xml() {
+    let folder = folder();
+    let rates = "--set=sweep.traffic.arrivals.rate=[0.1, 0.2]";
+    folder.run(&["sweep", "idle.toml", "--set=title=\"a\\u0007b\"", "--set=stop.min_replications=2", rates]).success();
+    let picture = folder.read("results/idle-traffic.arrivals.rate-0.1-0.2.svg");
+    assert!(picture.contains("a\u{fffd}b") && !picture.contains('\u{7}'), "{picture}");
+}
+
+/// Points that a variation shares with its experiment are no results of its own.
+#[test]
+fn a_report_tells_of_no_variation_that_was_not_run() {
+    let claim = "[sweep]\nalgorithm = [\"dual-path\", \"column-path\"]\ntraffic.arrivals.rate = [0.01, 0.02]\n[[claim]]\nid = \"lower\"\ntext = \"dual is lower\"\n\
+                 order = { lower = [\"dual-path\"], higher = [\"column-path\"] }\n[variation.half]\nsweep.traffic.arrivals.rate = [0.01, 0.03]\n";
+    let swept = IDLE.replace("algorithm = \"dual-path\"\n", "").replace(", rate = 0.1", "")
+        + "stop.min_replications = 2\n"
+        + claim;
+    let folder = Folder::with(&[("v.toml", &swept)]);
+    folder.run(&["sweep", "v.toml"]).success();
+    folder.run(&["report", "v.toml"]).success();
+    assert!(!folder.read("results/v-report.md").contains("Sensitivity"));
+    folder.run(&["sweep", "v.toml", "--variation", "half"]).success();
+    folder.run(&["report", "v.toml"]).success();
+    assert!(folder.read("results/v-report.md").contains("Sensitivity"));
+}
+
 #[test]
 fn traffic_that_ends_within_the_warm_up_is_refused() {
     let late = ["--set=traffic={ trace = 'late.trace' }", "--set=run={ mode = 'steady', warmup = 5 }"];

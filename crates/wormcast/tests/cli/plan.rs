@@ -26,6 +26,46 @@ fn options_without_effect_are_told() {
     assert_eq!(said(&["--algorithm", "dstm-tarjan"]), "");
 }
 
+/// The reverse of a YX tree: along the row first.
+#[test]
+fn a_reduction_is_the_tree_in_reverse() {
+    let arguments = ["plan", "--topology", "mesh:4x4", "--algorithm", "yx-mask", "--source", "1,1"];
+    let arguments = [&arguments[..], &["--destinations", "0,0;2,0;0,2;2,2", "--reduction"]].concat();
+    let text = wormcast(&arguments).success();
+    let end = "\
+reduction to 1,1: 4 contributors combined in 3 routers, depth 2
+alone: startup + 3 x (routing delay + 1) + flits, in cycles
+several at once can deadlock, unless they share no channel and no contributor
+
+router  goes to   combines
+1,0     1,1       from 2,0, from 0,0
+1,2     1,1       from 2,2, from 0,2
+1,1     the root  from 1,2, from 1,0
+";
+    assert!(text.ends_with(end), "{text}");
+    let json = wormcast(&[&arguments[..], &["--format", "json"]].concat()).json();
+    assert_eq!(
+        json["reduction"],
+        json!({
+            "root": 5, "contributors": [0, 2, 8, 10], "depth": 2,
+            "channels": [[8, 9], [10, 9], [0, 1], [2, 1], [1, 5], [9, 5]],
+            "joins": [
+                { "router": 1, "inputs": [[2, 1], [0, 1]], "nodes": [], "output": [1, 5] },
+                { "router": 9, "inputs": [[10, 9], [8, 9]], "nodes": [], "output": [9, 5] },
+                { "router": 5, "inputs": [[9, 5], [1, 5]], "nodes": [], "output": null },
+            ],
+        })
+    );
+    let refused = |more: &[&str]| wormcast(&[&arguments[..], more].concat()).bad_input();
+    assert!(refused(&["--format", "svg"]).contains("`--reduction` is text or JSON"));
+    let separate = [&on_mesh("separate", "0", "1;2")[..], &["--reduction"]].concat();
+    let separate = wormcast(&separate).bad_input();
+    assert!(
+        separate.contains("a reduction is one tree in reverse, and this plan has 2 worms; expected an algorithm"),
+        "{separate}"
+    );
+}
+
 #[test]
 fn json_is_as_documented() {
     let arguments = [on_mesh("pure-negative-first", "28", "33;41"), vec!["--format", "json"]].concat();

@@ -119,8 +119,11 @@ fn every_subcommand_has_a_manual_page() {
 fn exit_codes_are_in_every_help() {
     for name in SUBCOMMANDS {
         let help = wormcast(&[name, "--help"]).success();
-        assert!(help.contains("\nExit codes:\n  0         done\n  1         the work failed ("), "{name}: {help}");
-        assert!(help.contains("\n  2         bad input ("), "{name}: {help}");
+        assert!(
+            help.contains("\nExit codes:\n  0              done\n  1              the work failed ("),
+            "{name}: {help}"
+        );
+        assert!(help.contains("\n  2              bad input ("), "{name}: {help}");
     }
 }
 

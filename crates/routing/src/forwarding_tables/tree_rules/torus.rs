@@ -51,6 +51,8 @@ struct Seed {
     links: Vec<(usize, bool, [RouterId; 2])>,
     /// Where the dateline is from the first switch.
     datelines: [i64; DIMENSIONS],
+    /// The lines that say so: the line, the dimension, and where.
+    dateline_lines: Vec<(usize, usize, i64)>,
     /// Whether a switch that it names is not there.
     is_missing: bool,
 }
@@ -86,13 +88,23 @@ impl Description {
                 "port_order" | "portgroup_max_ports" | "max_changes" => {}
                 _ => {
                     let seed = read.seeds.last_mut().expect("the first seed");
-                    seed.line(keyword, rest, &identities).map_err(wrong)?;
+                    seed.line(line, (keyword, rest), &identities).map_err(wrong)?;
                 }
             }
         }
         let size_line = size_line.ok_or_else(|| {
             file.error(text.lines().count().max(1), "there is no line `torus` or `mesh`, with the sizes")
         })?;
+        // Sizes may come after them.
+        for &(line, dimension, dateline) in read.seeds.iter().flat_map(|seed| &seed.dateline_lines) {
+            let most = read.sizes[dimension] as u64 - 1;
+            if dateline.unsigned_abs() > most {
+                let expected = if most == 0 { "0".to_owned() } else { format!("a number from -{most} to {most}") };
+                let problem =
+                    format!("a dateline {dateline} switches away is outside of the torus: expected {expected}");
+                return Err(file.error(line, problem));
+            }
+        }
         Ok((read, size_line))
     }
 
@@ -137,13 +149,15 @@ impl Description {
 }
 
 impl Seed {
-    fn line(&mut self, keyword: &str, words: &[&str], identities: &Identities) -> Result<(), String> {
+    fn line(&mut self, line: usize, (keyword, words): (&str, &[&str]), identities: &Identities) -> Result<(), String> {
         let unknown = || format!("`{keyword}` is no keyword");
         let (head, tail) = keyword.split_at_checked(1).ok_or_else(unknown)?;
         let dimension = ["x", "y", "z"].iter().position(|&name| name == head).ok_or_else(unknown)?;
         if tail == "_dateline" {
             let [offset] = words else { return Err("a dateline is one number".to_owned()) };
-            self.datelines[dimension] = offset.parse().map_err(|_| format!("`{offset}` is no number"))?;
+            let offset = offset.parse().map_err(|_| format!("`{offset}` is no number"))?;
+            self.datelines[dimension] = offset;
+            self.dateline_lines.push((line, dimension, offset));
             return Ok(());
         }
         let is_positive = match tail {
@@ -472,6 +486,14 @@ mod tests {
             ("torus 4 4 1\nxp_link 0x200000", "torus.conf:2: a link is two switches"),
             ("torus 4 4 1\nxp_link 0x200000 z", "torus.conf:2: `z` is no identifier"),
             ("torus 4 4 1\nx_dateline z", "torus.conf:2: `z` is no number"),
+            (
+                "torus 4 4 1\nx_dateline 3\ny_dateline -4",
+                "torus.conf:3: a dateline -4 switches away is outside of the torus: expected a number from -3 to 3",
+            ),
+            (
+                "z_dateline 1\ntorus 4 4 1",
+                "torus.conf:1: a dateline 1 switches away is outside of the torus: expected 0",
+            ),
             ("torus 4 4 1\nmesh 4 4 1", "torus.conf:2: a second `mesh`"),
             ("torus 4 4 1\nxp_link 0x300000 0x200001", "torus.conf:1: no seed has all of its switches"),
             ("torus 5 4 1\nxp_link 0x200000 0x200001", "torus.conf:1: this torus has 20 switches"),

@@ -80,15 +80,19 @@ pub(super) struct SwitchingSettings {
     /// Bytes of a flit, for message lengths in bytes and, in buffered switches, the lengths of headers. Default 1, in buffered
     /// switches 2.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     flit_bytes: Option<u32>,
     /// Wormhole: virtual channels of each link, which share its bandwidth. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
     virtual_channels: Option<u32>,
     /// Wormhole: injection channels of each node. Default 4; buffered switches have one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     injection_ports: Option<u32>,
     /// Wormhole: consumption channels of each node. Default 4; buffered switches have one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     consumption_ports: Option<u32>,
     /// Wormhole: what travels in front of the data. Default `none`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -171,7 +171,16 @@ fn answer(line: &[u8], cache: &mut AlgorithmCache, out: &mut dyn Write) -> Resul
     let warning = warning.as_deref();
     write_json(
         out,
-        &PlanReport { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning },
+        &PlanReport {
+            network,
+            algorithm,
+            multicast: &multicast,
+            summary: &summary,
+            exact,
+            flit_bits,
+            warning,
+            reduction: None,
+        },
     )
 }
 

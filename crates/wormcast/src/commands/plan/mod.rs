@@ -9,8 +9,8 @@ use super::choice::Choice;
 use super::{network, topology_help, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
-    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Multicast, Plan, PlanReport,
-    PlanSummary, PortModel, check_contract, is_own, left_out, plan_dot, plan_svg,
+    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Join, Multicast, NoReduction,
+    Plan, PlanReport, PlanSummary, PortModel, Reduction, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
@@ -50,6 +50,10 @@ pub(crate) struct Arguments {
     /// The bits of a flit, in which headers that encode destinations are counted. Default: 16.
     #[arg(long, value_name = "BITS", value_parser = positive::<NonZeroU32>)]
     flit_bits: Option<NonZeroU32>,
+    /// Print the reduction, too, which is the plan's tree in reverse: the destinations contribute, routers combine what comes together, and the source
+    /// gets the result.
+    #[arg(long)]
+    reduction: bool,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Output,
@@ -58,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "root", "option", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link", "local_information"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "root", "option", "source", "destinations", "ports", "seed", "flit_bits", "reduction", "format", "failed_link", "local_information"]
     )]
     batch: Option<String>,
     /// End with exit code 1 if a request of a batch has no plan.
@@ -140,6 +144,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     if let Some((option, reason)) = algorithm.capabilities().idle {
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }
+    let reduction = if arguments.reduction { Some(reversed(&network, &summary, arguments.format)?) } else { None };
     let flit_bits = arguments.flit_bits.unwrap_or(FlitBits::default().0).get();
     let answer = PlanReport {
         network: &network,
@@ -149,10 +154,14 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         exact,
         flit_bits,
         warning: None,
+        reduction: reduction.as_ref(),
     };
     match arguments.format {
         Output::Text => {
             write_text(out, &answer)?;
+            if let Some(reduction) = &reduction {
+                write_reduction(out, &network, reduction)?;
+            }
             let covers = algorithm.capabilities().covers;
             let matrices = covers.map_or_else(Vec::new, |covers| covers.covering_matrices(&multicast));
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
@@ -161,6 +170,22 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         Output::Svg => Ok(out.write_all(plan_svg(&network, algorithm.name(), &summary, &multicast).as_bytes())?),
         Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
     }
+}
+
+/// A plan in reverse, which pictures do not show.
+fn reversed(network: &Network, summary: &PlanSummary, format: Output) -> Result<Reduction, Failure> {
+    if matches!(format, Output::Svg | Output::Dot) {
+        let message = "`--reduction` is text or JSON: pictures show the multicast, which takes the same links the other way; leave it out";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
+    Reduction::of(network, summary).map_err(|error| match error {
+        NoReduction::Worms(_) => {
+            let message =
+                "expected an algorithm that sends one tree, such as `yx-tree` on a mesh or `tree-zero` on any network";
+            Failure::BadInput(format!("`--reduction`: {error}; {message}"))
+        }
+        NoReduction::OneWay(_) => Failure::BadInput(format!("`--reduction`: {error}")),
+    })
 }
 
 /// The plan of a multicast. The built-in algorithms are tested; the plans of a program's own algorithm are
@@ -176,6 +201,38 @@ fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Fai
     check_contract(algorithm, multicast).map_err(|broken| {
         Failure::bad_input(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
     })
+}
+
+/// What comes together where, and how long that takes.
+fn write_reduction(out: &mut dyn Write, network: &Network, reduction: &Reduction) -> Result<(), Failure> {
+    let Reduction { root, contributors, joins, depth, .. } = reduction;
+    writeln!(
+        out,
+        "\nreduction to {}: {} combined in {}, depth {depth}",
+        network.node_label(*root),
+        count(contributors.len(), "contributor"),
+        count(joins.len(), "router")
+    )?;
+    let name = |router| network.router_label(router);
+    let length = depth + 1;
+    writeln!(out, "alone: startup + {length} x (routing delay + 1) + flits, in cycles")?;
+    writeln!(out, "several at once can deadlock, unless they share no channel and no contributor")?;
+    let to = |join: &Join| join.output.map_or_else(|| "the root".to_owned(), |channel| name(network.to(channel)));
+    let width = joins.iter().map(|join| name(join.router).len()).max().unwrap_or(0).max(6);
+    let width_to = joins.iter().map(|join| to(join).len()).max().unwrap_or(0);
+    writeln!(out, "\n{:<width$}  {:<width_to$}  combines", "router", "goes to")?;
+    for join in joins {
+        let links = join.inputs.iter().map(|&channel| format!("from {}", name(network.from(channel))));
+        let own = join.nodes.iter().map(|&node| format!("of {}", network.node_label(node)));
+        let inputs: Vec<String> = links.chain(own).collect();
+        writeln!(out, "{:<width$}  {:<width_to$}  {}", name(join.router), to(join), inputs.join(", "))?;
+    }
+    Ok(())
+}
+
+/// So many things.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The choice of the One algorithm at a router, as in Table 1 of paper 3.
@@ -202,7 +259,6 @@ fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix)
 fn write_text(out: &mut dyn Write, answer: &PlanReport) -> Result<(), Failure> {
     let &PlanReport { network, algorithm, multicast, summary, exact, flit_bits, .. } = answer;
     let source = network.node_label(multicast.source());
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let destinations = count(multicast.destinations().len(), "destination");
     writeln!(
         out,

@@ -9,7 +9,6 @@ use super::super::output::write_to;
 use super::refusal;
 use crate::analysis::{Fabric, Settings, of_fabric};
 use crate::failure::Failure;
-use crate::network::input::input_name;
 use crate::network::{Network, RouterId};
 use crate::routing::{
     ForwardingTables, GroupBranching, MulticastTables, NetworkLfts, NetworkMcfdbs, Repair, SearchEnd, VirtualLanes,
@@ -216,16 +215,6 @@ pub(super) fn write_repair(
         groups: groups.collect(),
     };
     repaired.files.push("repair.json");
-    if folder.exists() && !folder.is_dir() {
-        let place = input_name(&repaired.folder);
-        return Err(Failure::BadInput(format!(
-            "`{place}` is a file: expected a folder, or a name that is free for one"
-        )));
-    }
-    fs::create_dir_all(folder).map_err(|error| {
-        let folder = input_name(&repaired.folder).to_owned();
-        Failure::failed(format!("cannot make the folder `{folder}`: {error}"))
-    })?;
     files.push(("repair.json", serde_json::to_string_pretty(&repaired).map_err(Failure::failed)? + "\n"));
     // What another repair left there would be taken for this one's.
     for name in WRITTEN {

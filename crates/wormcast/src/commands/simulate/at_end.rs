@@ -103,7 +103,7 @@ impl AtEnd {
             let percent: Vec<f64> = match &self.shares.0 {
                 Some(shares) => shares.iter().map(|share| 100.0 * share).collect(),
                 None => {
-                    let empty = "no cycle was measured, because the run ended before its window: the map shows every channel as unused";
+                    let empty = "no cycle was measured, because the run ended before its window or the window is within one cycle: the map shows every channel as unused";
                     Failure::warn(&format!("{}: {empty}", path.display()));
                     vec![0.0; network.channels()]
                 }
