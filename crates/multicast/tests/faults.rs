@@ -1,7 +1,5 @@
 //! Multicasts on spanning trees without some links.
 
-mod support;
-
 use std::sync::Arc;
 
 use wormcast_multicast::{
@@ -9,7 +7,7 @@ use wormcast_multicast::{
 };
 use wormcast_network::{Network, NodeId};
 
-use support::{Numbers, build};
+use crate::support::{Numbers, build};
 
 /// Plans random unicasts and multicasts; returns how many worms are sent on by nodes that want nothing themselves.
 fn plans_avoid(

@@ -1,7 +1,5 @@
 //! Trees on 2-D meshes against the rules of their sources, followed naively, router by router.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! Reductions against a naive simulator that moves their flits one by one.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 

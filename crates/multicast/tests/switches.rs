@@ -1,7 +1,5 @@
 //! Multicasts on multistage networks: paper 4, and what U-Min promises.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -10,7 +8,7 @@ use wormcast_multicast::{Itinerary, Multicast, Options, Plan, PlanSummary, PortM
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Adaptivity, DestinationTag, RoutingRelation, Turnaround};
 
-use support::build;
+use crate::support::build;
 
 fn plan(
     network: &Arc<Network>,

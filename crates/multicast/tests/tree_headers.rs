@@ -1,7 +1,5 @@
 //! Headers replayed through the routers' procedure (paper 5, section 3.1.2), written from the paper.
 
-mod support;
-
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -11,7 +9,7 @@ use wormcast_routing::{
     Root, RoutingRelation, SpamRouting, SpanningTree, TreeOptions, TreeRouting, tree_construction_by_name,
 };
 
-use support::{Numbers, build};
+use crate::support::{Numbers, build};
 
 /// What a router has set up for a worm that came by one channel.
 enum Router {

@@ -1,7 +1,5 @@
 //! Tree worms over permitted turns: legal, as near or as small as promised, and compared with each other.
 
-mod support;
-
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -11,7 +9,7 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, RouterId};
 use wormcast_routing::TurnSet;
 
-use support::{Numbers, build};
+use crate::support::{Numbers, build};
 
 const NAMES: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 const ROUTINGS: [&str; 2] = ["turn-prohibition", "up-down"];

@@ -1,8 +1,6 @@
 //! Multicasts by software forwarding: contention-free (paper 2, Definition 4) and in as many steps as promised.
 //!
-//! `WORMCAST_CASES=10000 cargo test --release -p wormcast-multicast --test unicast_trees` runs the long mode.
-
-mod support;
+//! `WORMCAST_CASES=10000 cargo test --release -p wormcast-multicast --test multicast unicast_trees` runs the long mode.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +12,7 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::Root;
 
-use support::build;
+use crate::support::build;
 
 const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 const PORTS: [PortModel; 2] = [PortModel::One, PortModel::All];

@@ -1,7 +1,5 @@
 //! As many edge-disjoint spanning trees as there are, with the proof; repaired trees; distances over several trees.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,7 +10,7 @@ use wormcast_routing::{
     combined_distance, edge_disjoint_trees, repair_trees, tree_construction_by_name, working_links,
 };
 
-use support::build;
+use crate::support::build;
 
 fn link(network: &Arc<Network>, channel: ChannelId) -> ChannelId {
     channel.min(network.reverse(channel))

@@ -1,14 +1,12 @@
 //! Worms that switches replicate: each destination is reached once, whatever way up is taken.
 
-mod support;
-
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Adaptivity, Decision, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set};
 
-use support::build;
+use crate::support::build;
 
 /// What a worm did: its channels up, those down, and its deliveries.
 #[derive(Default, Debug)]

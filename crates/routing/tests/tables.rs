@@ -1,7 +1,5 @@
 //! Forwarding tables: read, analysed, and made for routings.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +12,7 @@ use wormcast_routing::{
     parse_multicast_tables, parse_tables, read_tables, repair, routing_by_name, survey, witness_of_tables,
 };
 
-use support::build;
+use crate::support::build;
 
 fn routing(name: &str, network: &Arc<Network>) -> Box<dyn RoutingRelation> {
     routing_by_name(name, network, &RoutingOptions::default()).unwrap()

@@ -1,7 +1,5 @@
 //! Theorem 4.1 of paper 5: two edge-disjoint binary spanning trees in any torus, two links unused.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,7 +10,7 @@ use wormcast_routing::{
     tree_construction_by_name,
 };
 
-use support::build;
+use crate::support::build;
 
 fn torus(columns: u32, rows: u32) -> Arc<Network> {
     build(&format!("torus:{columns}x{rows}"))

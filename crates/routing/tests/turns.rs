@@ -1,10 +1,7 @@
 //! Turn prohibition and up*/down* on random graphs: the theorems of paper 3 by independent verifiers, the rule against a
 //! naive implementation, and routing against exhaustive search.
 //!
-//! `WORMCAST_CASES=10000 cargo test --release -p wormcast-routing --test turns` runs the long mode.
-
-mod graphs;
-mod naive;
+//! `WORMCAST_CASES=10000 cargo test --release -p wormcast-routing --test routing turns` runs the long mode.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +13,8 @@ use wormcast_routing::{
     routing_by_name, survey, turn_prohibition, up_down,
 };
 
-use graphs::{Graph, graph, petersen};
+use crate::graphs::{self, Graph, graph, petersen};
+use crate::naive;
 
 fn cases() -> ProptestConfig {
     let cases = std::env::var("WORMCAST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400);
