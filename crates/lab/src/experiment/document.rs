@@ -10,7 +10,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{keys_of, names_of};
+use crate::experiment::schema::{keys_of, names_of, place_of};
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -255,7 +255,7 @@ impl Document {
     /// The table of all settings, those of the chosen versions and the overrides applied, and the dotted paths of what versions and overrides
     /// give in place of what the file may sweep.
     pub(crate) fn tree(&self) -> Result<(Tree<'_>, Vec<Vec<String>>), Diagnostic> {
-        let mut tree = DeTable::parse(&self.text).map_err(|error| self.serde_error(&error))?.into_inner();
+        let mut tree = DeTable::parse(&self.text).map_err(|error| self.syntax_error(&error))?.into_inner();
         let mut laid = self.apply_versions(&mut tree)?;
         let mut paths = Vec::with_capacity(self.overrides.len());
         for (index, given) in self.overrides.iter().enumerate() {
@@ -463,8 +463,23 @@ impl Document {
         search(&self.tree().ok()?.0, place, wanted, "")
     }
 
+    /// What is no TOML; of all slips, a decimal comma leads to the most puzzling messages.
+    fn syntax_error(&self, error: &toml::de::Error) -> Diagnostic {
+        let problem = self.serde_error(error);
+        let at = error.span().map_or(0, |span| span.start.min(self.text.len()));
+        let line = self.text.bytes().take(at).filter(|&byte| byte == b'\n').count();
+        let line = self.text.lines().nth(line).unwrap_or_default().as_bytes();
+        let digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
+        let comma = (1..line.len()).any(|at| line[at] == b',' && digit(at - 1) && digit(at + 1));
+        let help = "numbers have a decimal point, as in `0.01`, and no comma".to_owned();
+        if comma && !line.contains(&b'[') { problem.with_help(Some(help)) } else { problem }
+    }
+
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
         let (message, help) = plain_words(error.message());
+        let unknown = message.strip_prefix("unknown setting `").and_then(|rest| rest.split('`').next());
+        let elsewhere = unknown.and_then(place_of);
+        let help = elsewhere.map(|place| format!("did you mean `{place}`?")).or(help);
         match error.span() {
             Some(span) => self.error(span, message),
             None => Diagnostic::file(&self.path, message),

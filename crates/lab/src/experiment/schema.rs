@@ -72,6 +72,26 @@ pub(crate) fn keys_of(key: &str) -> Vec<String> {
     keys.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
+/// The dotted path of the only setting with this name, if that is in a table.
+pub(crate) fn place_of(name: &str) -> Option<String> {
+    static ROOT: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(ExperimentFile).to_value());
+    let mut found = Vec::new();
+    // Settings are at most this deep, as `traffic.multicast.destinations`.
+    let mut open: Vec<(String, &Json, u32)> = vec![(String::new(), &ROOT, 3)];
+    while let Some((path, place, depth)) = open.pop() {
+        for (key, inner) in place["properties"].as_object().into_iter().flatten() {
+            let own = format!("{path}{key}");
+            if key == name && depth < 3 {
+                found.push(own.clone());
+            }
+            if depth > 1 {
+                open.push((format!("{own}."), resolved(&ROOT, inner), depth - 1));
+            }
+        }
+    }
+    if found.len() == 1 { found.pop() } else { None }
+}
+
 /// The schema of a setting in that of all settings, by its dotted path; null if there is none of this name.
 fn schema_of<'s>(root: &'s Json, key: &str) -> &'s Json {
     key.split('.').fold(root, |place, name| resolved(root, &place["properties"][name]))

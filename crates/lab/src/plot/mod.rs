@@ -122,8 +122,7 @@ fn drawn(chart: &Chart) -> Result<Plot, PlotError> {
         1,
     );
     // XML knows no other control characters.
-    let svg = svg.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'), "\u{fffd}");
-    let svg = described(&svg, chart);
+    let svg = described(&svg, chart).replace(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'), "\u{fffd}");
 
     let (width, height) = size(f64::from(PNG_SCALE * SAMPLES));
     let mut pixels = vec![255; width as usize * height as usize * 3];

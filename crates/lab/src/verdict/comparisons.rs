@@ -66,10 +66,14 @@ impl Measurements<'_> {
                     });
                 }
                 // Without bound at one place, whatever there is at the others; but not one way here and the other way there.
-                (Cell::Unbounded, Cell::Values(_)) if weight > 0.0 && settled != Some(Finding::Holds) => {
+                (Cell::Unbounded, Cell::Values(_) | Cell::NoInterval)
+                    if weight > 0.0 && settled != Some(Finding::Holds) =>
+                {
                     settled = Some(Finding::Fails);
                 }
-                (Cell::Values(_), Cell::Unbounded) if weight > 0.0 && settled != Some(Finding::Fails) => {
+                (Cell::Values(_) | Cell::NoInterval, Cell::Unbounded)
+                    if weight > 0.0 && settled != Some(Finding::Fails) =>
+                {
                     settled = Some(Finding::Holds);
                 }
                 (low, high) => return Evidence::Settled(unsettled([low, high])),
@@ -96,7 +100,7 @@ impl Measurements<'_> {
                         (Cell::Values(end), Cell::Values(before)) => Evidence::Differences(
                             end.iter().zip(before).map(|(end, before)| end - (1.0 - falls.by) * before).collect(),
                         ),
-                        (Cell::Values(_), Cell::Unbounded) => Evidence::Settled(Finding::Holds),
+                        (Cell::Values(_) | Cell::NoInterval, Cell::Unbounded) => Evidence::Settled(Finding::Holds),
                         (end, before) => Evidence::Settled(unsettled([end, before])),
                     },
                 };

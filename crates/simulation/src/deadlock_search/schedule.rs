@@ -5,6 +5,7 @@ use wormcast_network::NodeId;
 use super::members::{Member, Step};
 use super::sets::DeadSet;
 use super::worms::{ResourceId, Resources};
+use crate::config::buffer::Buffer;
 use crate::engine::EngineConfig;
 use crate::observers::observer::Cycle;
 
@@ -43,9 +44,12 @@ impl Times<'_, '_> {
     }
 }
 
-/// The data flits with which a worm stretches over so many channels when it waits, and no more.
+/// The data flits with which a worm stretches over so many channels when it waits, and no more: where buffers take any worm, it does not stretch.
 pub(super) fn length(stretch: u32, config: &EngineConfig) -> u32 {
-    stretch.saturating_sub(1).saturating_mul(config.buffer) + 1
+    if config.buffer == Buffer::WHOLE {
+        return 1;
+    }
+    stretch.saturating_sub(1).saturating_mul(config.buffer).saturating_add(1)
 }
 
 /// Cycles of the first grants of a set's worms with which they block each other if nothing else delays them; `None` if there are

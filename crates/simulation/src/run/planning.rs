@@ -35,7 +35,12 @@ impl Planning {
         ports: PortModel,
     ) -> Result<Self, ConfigError> {
         let run = Run { mode: Some(Mode::Finite), messages, ..Run::default() };
-        let scenario = Scenario::checked(algorithm, switching, timing, traffic, &run)?;
+        // Plans wait for no channel, so there are as many as the algorithm asks for.
+        let mut switching = switching.clone();
+        if let Switching::Wormhole(wormhole) = &mut switching {
+            wormhole.virtual_channels = wormhole.virtual_channels.max(u32::from(algorithm.needed_virtual_channels().0));
+        }
+        let scenario = Scenario::checked(algorithm, &switching, timing, traffic, &run)?;
         // No engine takes any.
         scenario.require(scenario.tables_memory())?;
         Ok(Self { scenario, ports })

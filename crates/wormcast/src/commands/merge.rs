@@ -133,12 +133,25 @@ fn to_read(path: &Path) -> Result<Store, Failure> {
         Err(damage @ StoreError { problem: StoreProblem::Corrupt(_), .. }) => {
             let left = program::salvaged_store(path).map_err(|error| match error.problem {
                 StoreProblem::Corrupt(_) => nothing_left(&error),
-                _ => unusable(error),
+                _ => no_source(error),
             })?;
             Failure::warn(&format!("{damage}; reading what is left of it from a repaired copy"));
             Ok(left)
         }
-        result => result.map_err(unusable),
+        result => result.map_err(no_source),
+    }
+}
+
+/// The failure for a file that is read.
+fn no_source(error: StoreError) -> Failure {
+    match error.problem {
+        StoreProblem::Foreign(reason) => {
+            let path = error.path.display();
+            Failure::BadInput(format!(
+                "`{path}` is not a result store: {reason}; expected the stores to merge, such as `results/store.db`"
+            ))
+        }
+        _ => unusable(error),
     }
 }
 

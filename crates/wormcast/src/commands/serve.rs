@@ -36,8 +36,14 @@ pub(crate) struct Arguments {
     #[arg(long)]
     open: bool,
     /// Listen on this address of this machine, for browsers on other machines. The traffic is not encrypted.
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), hide_default_value = true)]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), hide_default_value = true)]
     listen: IpAddr,
+}
+
+/// An address to listen on.
+fn address(text: &str) -> Result<IpAddr, String> {
+    let expected = "expected an address of this machine in numbers, such as `127.0.0.1`, `::1`, or `0.0.0.0` for all; the port is `--port`";
+    text.parse().map_err(|_| expected.to_owned())
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -206,6 +206,23 @@ fn what_is_not_swept_is_not_compared() {
     );
 }
 
+/// It is below one that grows without bound, however few runs there are.
+#[test]
+fn a_percentile_without_an_interval_is_below_a_saturated_one() {
+    let text = SMALL.replace(
+        "[stop]\nmin_replications = 5\nmax_replications = 5",
+        "[stop]\nmin_replications = 3\nmax_replications = 3",
+    );
+    let text =
+        text.replace("[0.01, 0.05, 4.0]", "[0.05]").replace("\"dual-path\", \"column-path\", ", "\"dual-path\", ");
+    let slow = "[with.minimal-negative-first]\ntiming.startup = 1000000\n";
+    let claim = "[[claim]]\nid = \"tail\"\ntext = \"a lower tail\"\ny = \"latency.p99\"\norder = { lower = [\"dual-path\"], higher = [\"minimal-negative-first\"] }\n";
+    let folder = Folder::with(&[("small.toml", &format!("{text}{slow}{claim}"))]);
+    let said = folder.run(&["sweep", "small.toml"]).success();
+    let claims: serde_json::Value = serde_json::from_str(&folder.read("results/small.claims.json")).unwrap();
+    assert_eq!(claims[0]["evidence"][0]["comparisons"][0]["finding"], "holds", "{said}");
+}
+
 #[test]
 fn percentiles_without_an_interval_are_open_until_there_are_more_runs() {
     let text = SMALL.replace(

@@ -107,6 +107,54 @@ fn a_report_tells_of_no_variation_that_was_not_run() {
     assert!(folder.read("results/v-report.md").contains("Sensitivity"));
 }
 
+/// The length of worms that fit into any buffer came out as 0.
+#[test]
+fn the_search_for_a_schedule_takes_buffers_for_whole_messages() {
+    for network in ["ring:4", "petersen"] {
+        let trees =
+            ["routing", "--topology", network, "--algorithm", "tree-zero", "--replication", "lockstep", "--reachable"];
+        let found = wormcast(&trees);
+        assert!(found.code == 0 && found.stdout.contains("reachable"), "{network}: {found:?}");
+    }
+    let paths = [
+        "routing",
+        "--topology",
+        "mesh:3x3",
+        "--algorithm",
+        "dual-path",
+        "--consumption-ports",
+        "1",
+        "--reachable",
+        "--buffer",
+        "message",
+    ];
+    assert_eq!(wormcast(&paths).code, 0);
+}
+
+/// Plans wait for no channel.
+#[test]
+fn plans_ask_for_no_virtual_channels() {
+    let set = [
+        "--set=topology='torus:4x4'",
+        "--set=algorithm=separate",
+        "--set=routing=dateline",
+        "--set=run={ mode = 'plan', messages = 5 }",
+    ];
+    let run = folder().run(&[&["simulate", "idle.toml"][..], &set].concat());
+    assert!(run.code == 0 && !run.stderr.contains("virtual"), "{run:?}");
+}
+
+#[test]
+fn slips_of_the_pen_are_recognised() {
+    refused(&["--set=traffic.rate=0.01"], "unknown setting `rate`; did you mean `traffic.arrivals.rate`?");
+    let comma = Folder::with(&[("comma.toml", &IDLE.replace("rate = 0.1", "rate = 0,1"))]);
+    let comma = comma.run(&["simulate", "comma.toml"]).bad_input();
+    assert!(comma.contains("numbers have a decimal point, as in `0.01`, and no comma"), "{comma}");
+    let merged = folder().run(&["merge", "idle.toml", "--out", "o"]).bad_input();
+    assert!(merged.contains("`idle.toml` is not a result store") && !merged.contains("--store"), "{merged}");
+    assert!(wormcast(&["topology", "Petersen"]).bad_input().contains("did you mean `petersen`?"));
+}
+
 #[test]
 fn traffic_that_ends_within_the_warm_up_is_refused() {
     let late = ["--set=traffic={ trace = 'late.trace' }", "--set=run={ mode = 'steady', warmup = 5 }"];

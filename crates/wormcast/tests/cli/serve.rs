@@ -241,7 +241,8 @@ fn what_cannot_be_served_is_said() {
     folder.write("junk.replay", b"nothing");
     let junk = folder.run(&["serve", "junk.replay"]).bad_input();
     assert!(junk.contains("it is not a recorded run: expected a file that `simulate --replay` has written"), "{junk}");
-    assert!(folder.run(&["serve", "--listen", "somewhere"]).bad_input().contains("--listen"));
+    let name = folder.run(&["serve", "--listen", "somewhere"]).bad_input();
+    assert!(name.contains("--listen") && name.contains("expected an address of this machine in numbers"), "{name}");
     assert_eq!(folder.run(&["serve", "--listen", "192.0.2.1"]).code, 1, "an address of another machine");
 }
 

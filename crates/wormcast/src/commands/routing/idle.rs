@@ -74,6 +74,7 @@ fn warn_of_idle_ports(arguments: &Arguments, divided: bool) {
     if arguments.reachable.is_none() {
         let reason = "unicasts hold a consumption channel only where they end";
         warn_of_idle_option("--consumption-ports", arguments.consumption_ports.is_some(), reason);
+        let reason = "the routing does not tell virtual channels apart";
         warn_of_idle_option("--virtual-channels", arguments.virtual_channels.is_some() && !divided, reason);
     }
 }
