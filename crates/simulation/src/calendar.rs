@@ -57,8 +57,11 @@ impl<E: Copy + Ord> Calendar<E> {
         let bucket = self.bucket(now);
         if self.occupied[bucket / 64] >> (bucket % 64) & 1 == 1 {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-            // Moved, not swapped: a bucket's memory stays with it, and so with the load of its place in the ring.
-            due.append(&mut self.buckets[bucket]);
+            // Moved, not swapped: a bucket's memory stays with it, and so with the load of its place in the ring. One by one, as they are few.
+            for &event in &self.buckets[bucket] {
+                due.push(event);
+            }
+            self.buckets[bucket].clear();
         }
         self.len -= due.len();
         while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {

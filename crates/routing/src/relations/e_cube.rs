@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
 use crate::capabilities::{ClosedForm, RoutingCapabilities, Spread};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Straight, Unsupported};
 
 /// [`ECube`].
 pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
@@ -97,15 +97,6 @@ impl RoutingRelation for ECube {
         let network = self.network();
         out.clear();
         match network.shape() {
-            Shape::Hypercube(_) => {
-                let differing = at.raw() ^ target.raw();
-                let Some(highest) = differing.checked_ilog2() else { return };
-                let next = if self.ascending { differing.trailing_zeros() } else { highest };
-                // An address bit has one neighbour: below if the bit is set, above if it is not.
-                let direction = if at.raw() >> next & 1 == 1 { Direction::Negative } else { Direction::Positive };
-                out.extend(network.channel_along(at, next as usize, direction));
-            }
-            Shape::Mesh(_) => out.extend(self.only(at, target)),
             Shape::Torus(grid) => {
                 for (dimension, axis) in grid.axes().iter().enumerate() {
                     let here = axis.coordinate(at.index());
@@ -120,12 +111,22 @@ impl RoutingRelation for ECube {
                     return;
                 }
             }
-            _ => {}
+            _ => out.extend(self.straight(at, target).map(|straight| straight.first)),
         }
     }
 
-    fn only(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
-        let Shape::Mesh(grid) = self.network.shape() else { return None };
+    fn straight(&self, at: RouterId, target: RouterId) -> Option<Straight> {
+        let grid = match self.network.shape() {
+            Shape::Mesh(grid) => grid,
+            Shape::Hypercube(_) => {
+                let differing = at.raw() ^ target.raw();
+                let highest = differing.checked_ilog2()?;
+                // A router has one channel for each address bit, in their order.
+                let position = if self.ascending { differing.trailing_zeros() } else { highest };
+                return self.network.output(at, position).map(|first| Straight { first, more: 0, position });
+            }
+            _ => return None,
+        };
         // Channels are numbered by dimension, the negative direction first; borders lack some. They are counted on the way to the dimension
         // at hand, without branches.
         let mut position = 0;
@@ -133,7 +134,10 @@ impl RoutingRelation for ECube {
             let (here, there) = axis.coordinates(at.index(), target.index());
             let negative = u32::from(here > 0);
             if here != there {
-                return self.network.output(at, position + (u32::from(there > here) & negative));
+                let positive = u32::from(there > here);
+                let first = self.network.output(at, position + (positive & negative))?;
+                // Behind the first, none of them is at the border that the way leads away from.
+                return Some(Straight { first, more: here.abs_diff(there) - 1, position: position + positive });
             }
             position += negative + u32::from(here + 1 < axis.extent());
         }

@@ -107,7 +107,8 @@ pub(crate) struct Arbiter {
     /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
     now: Cycle,
-    /// The holder of each virtual channel (link by link), where links have several; then of each port.
+    /// The holder of each port, and, where links have several virtual channels, that of each of these, link by link.
+    ports: Vec<Hold>,
     holds: Vec<Hold>,
     /// Of links, with their holders where these have one virtual channel; then of injection pools, then of consumption pools.
     queues: Queues,
@@ -138,7 +139,8 @@ impl Arbiter {
             virtual_channels,
             divided: virtual_channels > 1,
             now: 0,
-            holds: vec![Hold::FREE; several + ports],
+            ports: vec![Hold::FREE; ports],
+            holds: vec![Hold::FREE; several],
             queues: Queues::new(ends, 2 * network.nodes()),
             requests: Vec::new(),
             free_requests: Vec::new(),
@@ -183,7 +185,10 @@ impl Arbiter {
         self.now = now;
         if !self.granted_now.is_empty() {
             sort(&mut self.granted_now, |&(key, _)| key);
-            self.free_requests.extend(self.granted_now.drain(..).map(|(_, index)| index));
+            for &(_, index) in &self.granted_now {
+                self.free_requests.push(index);
+            }
+            self.granted_now.clear();
         }
         self.granted.iter_mut().for_each(Vec::clear);
     }
@@ -201,31 +206,21 @@ impl Arbiter {
             .map(|(index, request)| (index as u32, request))
     }
 
-    /// Where the hold of a channel is in `holds`, or, the other way round, that of its line.
-    #[inline]
-    fn place(&self, channel: ChannelId, virtual_channel: u32) -> (bool, usize) {
-        let (links, count) = (self.space.links(), self.virtual_channels as usize);
-        match (channel.index() < links, count) {
-            (true, 1) => (true, channel.index()),
-            (true, _) => (false, channel.index() * count + virtual_channel as usize),
-            (false, 1) => (false, channel.index() - links),
-            (false, _) => (false, links * count + channel.index() - links),
-        }
-    }
-
     #[inline]
     fn held(&self, channel: ChannelId, virtual_channel: u32) -> Hold {
-        match self.place(channel, virtual_channel) {
-            (true, line) => self.queues.lines[line].hold,
-            (false, index) => self.holds[index],
+        match channel.index().checked_sub(self.space.links()) {
+            Some(port) => self.ports[port],
+            None if self.virtual_channels == 1 => self.queues.lines[channel.index()].hold,
+            None => self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
         }
     }
 
     #[inline]
     fn held_mut(&mut self, channel: ChannelId, virtual_channel: u32) -> &mut Hold {
-        match self.place(channel, virtual_channel) {
-            (true, line) => &mut self.queues.lines[line].hold,
-            (false, index) => &mut self.holds[index],
+        match channel.index().checked_sub(self.space.links()) {
+            Some(port) => &mut self.ports[port],
+            None if self.virtual_channels == 1 => &mut self.queues.lines[channel.index()].hold,
+            None => &mut self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
         }
     }
 
@@ -234,6 +229,7 @@ impl Arbiter {
         self.held(channel, virtual_channel).worm()
     }
 
+    #[inline]
     fn is_free(&self, channel: ChannelId, virtual_channel: u32) -> bool {
         self.held(channel, virtual_channel).is_free(self.now)
     }
@@ -243,14 +239,14 @@ impl Arbiter {
     }
 
     fn queue_of(&self, pool: Pool) -> usize {
-        let nodes = (self.queues.count() - self.space.links()) / 2;
         match pool {
             Pool::Injection(node) => self.space.links() + node.index(),
-            Pool::Consumption(node, _) => self.space.links() + nodes + node.index(),
+            Pool::Consumption(node, _) => self.space.links() + self.space.nodes() + node.index(),
         }
     }
 
     /// The channels that would satisfy a pool request.
+    #[inline]
     pub(crate) fn members(&self, pool: Pool) -> impl Iterator<Item = ChannelId> + use<> {
         let (node, class) = match pool {
             Pool::Injection(node) => (node, None),
@@ -265,6 +261,7 @@ impl Arbiter {
         (first + skip..first + skip + take).map(ChannelId::new)
     }
 
+    #[inline]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
         self.members(pool).find(|&channel| self.is_free(channel, 0))
     }
@@ -311,8 +308,7 @@ impl Arbiter {
     /// all that ask for a consumption channel, as the head may lack a link. (Those are few: one for each channel into the router.)
     pub(crate) fn wake(&mut self, queue: u32) {
         let queue = queue as usize;
-        let injection_pools = (self.queues.count() - self.space.links()) / 2;
-        if queue < self.space.links() + injection_pools {
+        if queue < self.space.links() + self.space.nodes() {
             self.wake_head(queue);
         } else {
             self.wake_all(queue);
@@ -361,9 +357,8 @@ impl Arbiter {
     /// Whether a queue is for one channel alone.
     pub(crate) fn is_for_one(&self, queue: u32) -> bool {
         let (queue, links) = (queue as usize, self.space.links());
-        let pools = (self.queues.count() - links) / 2;
         let ports = self.space.ports();
-        queue < links || if queue < links + pools { ports.injection == 1 } else { ports.consumption == 1 }
+        queue < links || if queue < links + self.space.nodes() { ports.injection == 1 } else { ports.consumption == 1 }
     }
 
     /// Whether the cycle's pass has anything to look at.

@@ -84,6 +84,13 @@ pub(crate) struct Reports<O> {
 }
 
 impl<O: Observer> Reports<O> {
+    /// As [`settled`](Self::settled), for a channel between routers.
+    #[inline]
+    pub(crate) fn link_settled(&mut self, at: Cycle, link: ChannelId, flits: u32) {
+        self.observer.settled(at, link, flits);
+        self.flit_hops += u64::from(flits);
+    }
+
     /// A channel will have been given back in cycle `at`, after `flits` flits of a worm have crossed it.
     #[inline]
     pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {

@@ -76,32 +76,40 @@ fn keep_within(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "on every hop, in a loop of its own")]
+    #[inline(always)]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        let worm = &mut self.worms[slot as usize];
-        worm.timers -= 1;
-        match &worm.route {
-            Route::Path(..) => self.request_path(slot, vertex),
-            Route::Tree(..) => self.request_tree(slot, vertex),
+        let Route::Path(route, _) = &mut self.worms[slot as usize].route else {
+            self.worms[slot as usize].timers -= 1;
+            return self.request_tree(slot, vertex);
+        };
+        // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
+        let Some(link) = route.straight_on(self.network).or_else(|| self.turn(slot, vertex)) else {
+            return self.request_path(slot, vertex);
+        };
+        match self.channels.arbiter.take_one(link, slot) {
+            Some(to) => self.take_link(slot, vertex, link, to),
+            None => self.wait_for_link(slot, vertex, link),
         }
     }
 
+    /// The one channel that a path begins with or turns into, if there is one and nothing that says otherwise.
+    #[inline(never)]
+    fn turn(&mut self, slot: u32, vertex: u32) -> Option<ChannelId> {
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return None };
+        let free = self.plain && worm.virtual_channels == VcRange::ANY && (vertex > 1 || route.exit.is_none());
+        if !free || route.at == route.heads_for {
+            return None;
+        }
+        self.routing.straight(route.at, route.heads_for).map(|way| route.turn(way))
+    }
+
+    #[inline(never)]
     fn request_path(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         let at = route.at;
-        // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
-        if self.plain
-            && at != route.heads_for
-            && (vertex > 1 || route.exit.is_none())
-            && worm.virtual_channels == VcRange::ANY
-            && let Some(link) = self.routing.only(at, route.heads_for)
-        {
-            return match self.channels.arbiter.take_one(link, slot) {
-                Some(to) => self.take_link(slot, vertex, link, to),
-                None => self.wait_for_link(slot, vertex, link),
-            };
-        }
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
@@ -186,7 +194,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// A path is granted a link.
-    #[inline(never)]
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
     fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
         let Self { worms, config, channels, reports, now, .. } = self;
         let worm = &mut worms[slot as usize];
