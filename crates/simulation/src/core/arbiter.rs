@@ -184,7 +184,9 @@ impl Arbiter {
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
         if !self.granted_now.is_empty() {
-            sort(&mut self.granted_now, |&(key, _)| key);
+            if self.granted_now.len() > 1 {
+                sort(&mut self.granted_now, |&(key, _)| key);
+            }
             for &(_, index) in &self.granted_now {
                 self.free_requests.push(index);
             }
@@ -287,6 +289,15 @@ impl Arbiter {
         waits
     }
 
+    /// As [`free_link_from`](Self::free_link_from), where links have one virtual channel.
+    #[inline]
+    pub(crate) fn free_one_from(&mut self, link: ChannelId, worm: u32, at: Cycle) -> bool {
+        debug_assert_eq!(self.holder(link, 0), worm, "only the holder releases");
+        let line = &mut self.queues.lines[link.index()];
+        line.hold = Hold::until(at);
+        !line.is_empty()
+    }
+
     /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(channel, virtual_channel), worm, "only the holder releases");
@@ -324,9 +335,6 @@ impl Arbiter {
         }
         let Some(index) = self.queues.first(queue as usize) else { return false };
         let request = &self.requests[index as usize];
-        if let (&[link], []) = (&request.links[..], &request.pools[..]) {
-            return self.grant_one(index, link, grant);
-        }
         if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
             return false;
         }
@@ -334,24 +342,25 @@ impl Arbiter {
         true
     }
 
-    /// Grants the first request in a link's queue that link, if that is free and the request asks for nothing else.
-    fn grant_one(&mut self, index: u32, link: ChannelId, grant: &mut Grant) -> bool {
-        let line = &mut self.queues.lines[link.index()];
-        if !line.hold.is_free(self.now) {
-            return false;
+    /// As [`grant_first`](Self::grant_first), for the first request of a link that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router that it enters.
+    pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
+        if self.divided || self.granted.is_some() || queue as usize >= self.space.links() {
+            return None;
         }
+        let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
+        let line = &mut self.queues.lines[queue as usize];
+        if request.links.len() + request.pools.len() > 1 || !line.hold.is_free(self.now) {
+            return None;
+        }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        grant.pooled.clear();
-        grant.links.clear();
-        grant.links.push((link, 0));
+        let granted = (request.worm, request.vertex, request.links[0], line.to);
         // The next has to wait.
-        self.queues.remove(link.index(), request.entries[0]);
+        self.queues.remove(queue as usize, request.entries[0]);
         self.granted_now.push((request.key, index));
         self.pending -= 1;
-        true
+        Some(granted)
     }
 
     /// Whether a queue is for one channel alone.

@@ -38,6 +38,15 @@ impl Channels {
         }
     }
 
+    /// As [`free_link`](Self::free_link), where links have one virtual channel and take one cycle.
+    #[inline]
+    pub(crate) fn free_one(&mut self, slot: u32, link: ChannelId, at: Cycle) {
+        debug_assert!(self.lags.is_empty());
+        if self.arbiter.free_one_from(link, slot, at) {
+            self.calendar.push(at, Event::wake(link.raw()));
+        }
+    }
+
     /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
     /// it, flits are counted one by one.
     #[inline]

@@ -188,13 +188,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 }
 
-/// What becomes of the departures of a path worm that are found one after the other, where links have one virtual channel.
+/// What becomes of the departures of a path worm that are found one after the other, where links have one virtual channel and take one cycle.
 pub(crate) struct Departures<'a, O> {
     id: u64,
     slot: u32,
     flits: u32,
     /// The number of header flits, if they are stripped.
     addresses: Option<u32>,
+    /// Whether a link needs nothing but to be given back.
+    simple: bool,
     now: Cycle,
     channels: &'a mut Channels,
     reports: &'a mut Reports<O>,
@@ -209,18 +211,17 @@ impl<'a, O: Observer> Departures<'a, O> {
         channels: &'a mut Channels,
         reports: &'a mut Reports<O>,
     ) -> Self {
-        Self { id, slot, flits, addresses, now, channels, reports }
+        let simple = addresses.is_none() && !channels.arbiter.selector.counts_flits();
+        Self { id, slot, flits, addresses, simple, now, channels, reports }
     }
 
-    /// The cycle in which the last flit leaves a vertex is known: gives back what the worm holds for it, and arranges what it delivers there.
+    /// The cycle in which the last flit leaves a vertex is known, and put down there: gives back what the worm holds for it, and arranges what it delivers there.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32) {
-        let hop = route.hop(vertex);
-        let counts = self.addresses.is_some() || self.channels.arbiter.selector.counts_flits();
+    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
         // On nearly every hop there is a link and nothing else.
-        if vertex > 1 && hop.consumption == NONE && !counts {
-            self.channels.free_link(self.slot, hop.entered_by, 0, hop.departs + 1);
+        if self.simple && vertex > 1 && hop.consumption == NONE {
+            self.channels.free_one(self.slot, hop.entered_by, hop.departs + 1);
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
         } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
             let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);

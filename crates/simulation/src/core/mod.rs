@@ -285,6 +285,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// A channel that requests wait for is free.
     fn wake(&mut self, queue: u32) {
+        if let Some((slot, vertex, link, to)) = self.channels.arbiter.grant_link(queue) {
+            self.worms[slot as usize].requests -= 1;
+            return self.take_link(slot, vertex, link, to);
+        }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;
         while self.channels.arbiter.grant_first(queue, &mut grant) {

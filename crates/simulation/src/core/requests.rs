@@ -79,30 +79,21 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "on every hop, in a loop of its own")]
     #[inline(always)]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        let Route::Path(route, _) = &mut self.worms[slot as usize].route else {
-            self.worms[slot as usize].timers -= 1;
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else {
+            worm.timers -= 1;
             return self.request_tree(slot, vertex);
         };
         // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
-        let Some(link) = route.straight_on(self.network).or_else(|| self.turn(slot, vertex)) else {
-            return self.request_path(slot, vertex);
+        let link = match route.straight_on(self.network) {
+            None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
+            link => link,
         };
-        match self.channels.arbiter.take_one(link, slot) {
-            Some(to) => self.take_link(slot, vertex, link, to),
-            None => self.wait_for_link(slot, vertex, link),
+        match link.map(|link| (link, self.channels.arbiter.take_one(link, slot))) {
+            Some((link, Some(to))) => self.take_link(slot, vertex, link, to),
+            Some((link, None)) => self.wait_for_link(slot, vertex, link),
+            None => self.request_path(slot, vertex),
         }
-    }
-
-    /// The one channel that a path begins with or turns into, if there is one and nothing that says otherwise.
-    #[inline(never)]
-    fn turn(&mut self, slot: u32, vertex: u32) -> Option<ChannelId> {
-        let worm = &mut self.worms[slot as usize];
-        let Route::Path(route, _) = &mut worm.route else { return None };
-        let free = self.plain && worm.virtual_channels == VcRange::ANY && (vertex > 1 || route.exit.is_none());
-        if !free || route.at == route.heads_for {
-            return None;
-        }
-        self.routing.straight(route.at, route.heads_for).map(|way| route.turn(way))
     }
 
     #[inline(never)]
@@ -196,16 +187,17 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A path is granted a link.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
-    fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
+    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
         let Self { worms, config, channels, reports, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         if O::RELEASES || route.is_full() {
             let addresses = config.header.stripped_of_path(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, *now, reports);
+            route.make_room(&mut self.hops);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.push(link, 0, to, &mut self.hops);
+        route.enter(link, 0, to);
         let at = Place { slot, vertex, now: *now };
         if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
             self.granted.push((slot, vertex));
@@ -372,11 +364,6 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 
     /// Hands a worm what it was granted.
     pub(super) fn apply(&mut self, grant: &Grant) {
-        if let (&[], &[(link, 0)], Route::Path(..)) =
-            (&grant.pooled[..], &grant.links[..], &self.worms[grant.worm as usize].route)
-        {
-            return self.take_link(grant.worm, grant.vertex, link, self.network.to(link));
-        }
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];
         for channel in grant.pooled.iter().copied().chain(grant.links.iter().map(|&(link, _)| link)) {

@@ -5,7 +5,7 @@
 
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{Straight, VcRange};
+use wormcast_routing::{RoutingRelation, VcRange};
 
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
@@ -243,10 +243,15 @@ impl PathRoute {
         network.output(self.at, self.position)
     }
 
-    /// The way goes on straight, from the router of the last vertex.
-    pub(super) fn turn(&mut self, way: Straight) -> ChannelId {
+    /// The channel that the way begins with or turns into, if the relation says it without a list.
+    #[inline(never)]
+    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
+        if self.at == self.heads_for || self.exit.is_some() && self.last() == 1 {
+            return None;
+        }
+        let way = routing.straight(self.at, self.heads_for)?;
         (self.ahead, self.position) = (way.more, way.position);
-        way.first
+        Some(way.first)
     }
 
     /// The next stop, and those directly behind it at the same router.
@@ -290,9 +295,13 @@ impl PathRoute {
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
-        if self.end - self.origin >= self.hops.len() as u32 {
-            self.make_room(pool);
-        }
+        self.make_room(pool);
+        self.enter(entered_by, virtual_channel, at);
+    }
+
+    /// As [`push`](Self::push), where there is room.
+    #[inline]
+    pub(super) fn enter(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
         let vertex = self.end;
         self.end += 1;
         *self.hop_mut(vertex) = Hop::new(entered_by, virtual_channel);
@@ -301,8 +310,10 @@ impl PathRoute {
     }
 
     /// Makes room in the ring: that of vertices that are no longer needed, or, unless they are many enough, a ring twice as large. O(1) amortised.
-    #[cold]
-    fn make_room(&mut self, pool: &mut HopPool) {
+    pub(super) fn make_room(&mut self, pool: &mut HopPool) {
+        if !self.is_full() {
+            return;
+        }
         let capacity = self.hops.len() as u32;
         self.origin = self.tail.saturating_sub(1);
         let held = self.origin..self.end;

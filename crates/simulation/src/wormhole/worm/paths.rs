@@ -148,9 +148,11 @@ impl PathTimes {
             self.window.pop_front();
         }
         self.last_departure = held_until + Cycle::from(pace.flits - 1);
-        route.hop_mut(v).departs = self.last_departure;
+        let hop = route.hop_mut(v);
+        hop.departs = self.last_departure;
+        let hop = *hop;
         self.settled += 1;
-        departures.found(route, v);
+        departures.found(route, v, hop);
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
@@ -211,10 +213,12 @@ impl PathTimes {
                     last = last.max((leaves - Cycle::from(route.since_strip[strip])) as i64);
                 }
             }
-            route.hop_mut(v).departs = last as Cycle;
+            let hop = route.hop_mut(v);
+            hop.departs = last as Cycle;
+            let hop = *hop;
             self.last_departure = last as Cycle;
             self.settled += 1;
-            departures.found(route, v);
+            departures.found(route, v, hop);
         }
     }
 
@@ -234,8 +238,9 @@ impl PathTimes {
             let hop = route.hop_mut(vertex);
             held_until = held_until.max(hop.leaves + Cycle::from(pace.flits - 1));
             hop.departs = held_until;
+            let hop = *hop;
             held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
-            departures.found(route, vertex);
+            departures.found(route, vertex, hop);
         }
         self.settled = known;
     }
