@@ -38,6 +38,8 @@ pub(crate) struct Request {
     /// The acceptable virtual channels of each; empty: any.
     ranges: Vec<VcRange>,
     pub(crate) all_links: bool,
+    /// Whether it is a path's, for one link and nothing else.
+    for_link: bool,
     /// The queue entries: those of the links, then those of the pools.
     entries: Vec<u32>,
     live: bool,
@@ -181,18 +183,27 @@ impl Arbiter {
     }
 
     /// Advances to a cycle; cycles must not decrease.
+    #[inline]
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
         if !self.granted_now.is_empty() {
-            if self.granted_now.len() > 1 {
-                sort(&mut self.granted_now, |&(key, _)| key);
-            }
-            for &(_, index) in &self.granted_now {
-                self.free_requests.push(index);
-            }
-            self.granted_now.clear();
+            self.free_granted();
         }
-        self.granted.iter_mut().for_each(Vec::clear);
+        if let Some(granted) = &mut self.granted {
+            granted.clear();
+        }
+    }
+
+    /// Frees the places of the requests that were granted in the cycle before.
+    #[inline(never)]
+    fn free_granted(&mut self) {
+        if self.granted_now.len() > 1 {
+            sort(&mut self.granted_now, |&(key, _)| key);
+        }
+        for &(_, index) in &self.granted_now {
+            self.free_requests.push(index);
+        }
+        self.granted_now.clear();
     }
 
     pub(crate) fn request(&self, index: u32) -> Option<&Request> {
@@ -342,15 +353,16 @@ impl Arbiter {
         true
     }
 
-    /// As [`grant_first`](Self::grant_first), for the first request of a link that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router that it enters.
+    /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
+    /// that it enters.
     pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
-        if self.divided || self.granted.is_some() || queue as usize >= self.space.links() {
+        if queue as usize >= self.space.links() {
             return None;
         }
         let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
         let line = &mut self.queues.lines[queue as usize];
-        if request.links.len() + request.pools.len() > 1 || !line.hold.is_free(self.now) {
+        if !request.for_link || !line.hold.is_free(self.now) {
             return None;
         }
         line.hold = Hold::by(request.worm);
@@ -455,7 +467,7 @@ impl Arbiter {
         request.pools.clear();
         request.pools.extend_from_slice(pools);
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.entries, request.live) = (all_links, entries, true);
+        (request.all_links, request.for_link, request.entries, request.live) = (all_links, false, entries, true);
         self.pending += 1;
         if self.may_be_granted(wanted) {
             self.look_at(index);
@@ -498,7 +510,7 @@ impl Arbiter {
         Some(line.to)
     }
 
-    /// As [`queue`](Self::queue), for one link that is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
         let (index, queue) = (self.new_request(key), link.index());
         let hold = self.queues.lines[queue].hold;
@@ -506,7 +518,7 @@ impl Arbiter {
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.live) = (false, true);
+        (request.all_links, request.for_link, request.live) = (false, true, true);
         request.pools.clear();
         request.ranges.clear();
         request.entries.clear();
@@ -531,6 +543,7 @@ impl Arbiter {
                 links: Vec::new(),
                 ranges: Vec::new(),
                 all_links: false,
+                for_link: false,
                 entries: Vec::new(),
                 live: false,
             });

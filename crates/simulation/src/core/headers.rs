@@ -48,16 +48,16 @@ impl Headers {
     /// The cycle of the first headers.
     #[inline]
     pub(crate) fn next(&self) -> Option<Cycle> {
-        match (self.entering.headers.get(self.entering.taken), self.freed.headers.get(self.freed.taken)) {
-            (Some(entering), Some(freed)) => Some(entering.at.min(freed.at)),
-            (first, None) | (None, first) => first.map(|header| header.at),
+        match (self.entering.next(), self.freed.next()) {
+            (Some(entering), Some(freed)) => Some(entering.min(freed)),
+            (next, None) | (None, next) => next,
         }
     }
 
     /// Takes the headers of a cycle; returns their places, in the order of worms.
     #[inline]
     pub(crate) fn take(&mut self, now: Cycle) -> Range<usize> {
-        if !self.freed.headers.is_empty() {
+        if self.freed.next() == Some(now) {
             let freed = self.freed.take(now);
             self.entering.insert(now, &self.freed.headers[freed]);
         }
@@ -79,6 +79,12 @@ impl Routed {
 }
 
 impl Queue {
+    /// The first cycle in which any request.
+    #[inline]
+    fn next(&self) -> Option<Cycle> {
+        self.headers.get(self.taken).map(|header| header.at)
+    }
+
     /// How many request in a cycle that has come.
     #[inline]
     fn due(&self, now: Cycle) -> usize {
@@ -93,12 +99,8 @@ impl Queue {
     /// Takes those of a cycle, and puts them in order.
     #[inline]
     fn take(&mut self, now: Cycle) -> Range<usize> {
-        if self.taken == self.headers.len() {
-            self.headers.clear();
-            self.taken = 0;
-        } else if self.taken > 64 && self.taken > self.headers.len() / 2 {
-            self.headers.drain(..self.taken);
-            self.taken = 0;
+        if self.taken > 64 && self.taken > self.headers.len() / 2 {
+            self.forget_taken();
         }
         let due = self.taken..self.taken + self.due(now);
         if now <= self.disordered_until {
@@ -106,6 +108,12 @@ impl Queue {
         }
         self.taken = due.end;
         due
+    }
+
+    #[inline(never)]
+    fn forget_taken(&mut self) {
+        self.headers.drain(..self.taken);
+        self.taken = 0;
     }
 
     /// Adds some to those of a cycle that has come.
