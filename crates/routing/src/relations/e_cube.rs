@@ -222,3 +222,66 @@ impl Spread for ECube {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    /// The routers on the way from one to another, coordinate by coordinate.
+    fn by_coordinates(grid: &Grid, (from, to): (usize, usize), descending: bool) -> Vec<usize> {
+        let (mut at, target) = (grid.coordinates(from), grid.coordinates(to));
+        let mut way = vec![from];
+        let order = 0..grid.dimensions();
+        for dimension in if descending { order.rev().collect::<Vec<_>>() } else { order.collect() } {
+            while at[dimension] != target[dimension] {
+                let further = at[dimension] < target[dimension];
+                at[dimension] = if further { at[dimension] + 1 } else { at[dimension] - 1 };
+                way.push(grid.index(&at));
+            }
+        }
+        way
+    }
+
+    /// The same by straight parts, each of which asks the relation once; with how many there are.
+    fn by_straight_parts(routing: &ECube, (from, to): (usize, usize)) -> (Vec<usize>, usize) {
+        let network = routing.network();
+        let (mut way, mut parts) = (vec![from], 0);
+        let mut at = RouterId::new(from as u32);
+        while at.index() != to {
+            let Straight { first, more, position } = routing.straight(at, RouterId::new(to as u32)).unwrap();
+            parts += 1;
+            at = network.to(first);
+            way.push(at.index());
+            for _ in 0..more {
+                at = network.to(network.output(at, position).unwrap());
+                way.push(at.index());
+            }
+        }
+        (way, parts)
+    }
+
+    #[test]
+    fn straight_parts_make_up_the_route() {
+        let specs = ["mesh:5", "mesh:1x6", "mesh:5x4", "mesh:2x2", "mesh:3x1x4", "mesh:4x3x3", "hypercube:4"];
+        for spec in specs {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let relations = [ECube::new(&network).unwrap(), ECube::new(&network).unwrap().ascending()];
+            for routing in relations {
+                let hypercube = matches!(network.shape(), Shape::Hypercube(_));
+                let descending = hypercube && !routing.is_ascending();
+                for (from, to) in
+                    (0..network.routers()).flat_map(|from| (0..network.routers()).map(move |to| (from, to)))
+                {
+                    let (way, parts) = by_straight_parts(&routing, (from, to));
+                    assert_eq!(way, by_coordinates(routing.grid(), (from, to), descending), "{spec} {from} {to}");
+                    let differing = (0..routing.grid().dimensions())
+                        .filter(|&d| routing.grid().coordinate(from, d) != routing.grid().coordinate(to, d));
+                    assert_eq!(parts, differing.count(), "as few parts as there are, {spec} {from} {to}");
+                }
+            }
+        }
+        let torus = "torus:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert_eq!(ECube::new(&torus).unwrap().straight(RouterId::new(0), RouterId::new(1)), None);
+    }
+}

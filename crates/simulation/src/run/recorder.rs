@@ -176,8 +176,7 @@ impl Recorder {
 
     /// A message is at all of its destinations, after this delivery.
     fn complete(&mut self, last: &Delivery) {
-        let Open { generated, length, sum, ref mut wanted, .. } =
-            self.open[(last.message - self.first_open) as usize];
+        let Open { generated, length, sum, ref mut wanted, .. } = self.open[(last.message - self.first_open) as usize];
         let wanted = std::mem::take(wanted);
         if self.window_open {
             self.window.completed += 1;
