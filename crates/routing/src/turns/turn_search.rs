@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::turns::turn_set::TurnSet;
+use crate::turns::turn_set::{LinkEnd, TurnSet};
 
 /// No permitted path.
 pub(crate) const UNREACHABLE: u32 = u32::MAX;
@@ -16,7 +16,14 @@ struct HandedOut {
     high: u32,
     end: u32,
     /// The channel that was not handed out because worms would have gone back on its link.
-    kept_back: Option<ChannelId>,
+    kept_back: Option<LinkEnd>,
+}
+
+/// A channel that leads to the target.
+#[derive(Clone, Copy)]
+struct Reached {
+    channel: ChannelId,
+    from: RouterId,
 }
 
 /// Breadth-first search backwards from a target over permitted turns, to be used for many targets.
@@ -32,10 +39,12 @@ pub(crate) struct TurnSearch<'a> {
     fresh: Vec<HandedOut>,
     /// By router.
     handed_out: Vec<HandedOut>,
+    /// By router: whether all of them have been, which is so for most of the search and fits into the nearest cache.
+    all_out: Vec<bool>,
     /// By channel: hops from its start to the target through it.
     distance: Vec<u32>,
     /// The channels that lead to the target, the nearest first.
-    order: Vec<ChannelId>,
+    order: Vec<Reached>,
 }
 
 impl<'a> TurnSearch<'a> {
@@ -53,6 +62,7 @@ impl<'a> TurnSearch<'a> {
             turns,
             handed_out: Vec::with_capacity(routers),
             fresh,
+            all_out: Vec::with_capacity(routers),
             distance: vec![UNREACHABLE; network.channels()],
             order: Vec::with_capacity(network.channels()),
         }
@@ -64,29 +74,29 @@ impl<'a> TurnSearch<'a> {
         self.distance.fill(UNREACHABLE);
         self.order.clear();
         self.handed_out.clone_from(&self.fresh);
+        self.all_out.clear();
+        self.all_out.resize(network.routers(), false);
+        // A worm that is at the target has arrived.
+        self.all_out[target.index()] = true;
         for output in network.outputs(target) {
             let arriving = network.reverse(output);
             self.distance[arriving.index()] = 1;
-            self.order.push(arriving);
+            self.order.push(Reached { channel: arriving, from: network.to(output) });
         }
         let mut next = 0;
         while let Some(&leaving) = self.order.get(next) {
             next += 1;
-            // A worm that is at the target has arrived.
-            if network.from(leaving) != target {
+            // As soon as one free link leads to the target and another link too: most of the time.
+            if !self.all_out[leaving.from.index()] {
                 self.hand_out(leaving);
             }
         }
     }
 
     /// Reaches the channels that may turn into `leaving` and have not been reached.
-    fn hand_out(&mut self, leaving: ChannelId) {
-        let router = self.network.from(leaving).index();
+    fn hand_out(&mut self, Reached { channel: leaving, from }: Reached) {
+        let router = from.index();
         let HandedOut { mut low, mut high, end, kept_back } = self.handed_out[router];
-        if low == end && kept_back.is_none() {
-            // As soon as one free link leads to the target and another link too: most of the time.
-            return;
-        }
         let hops = self.distance[leaving.index()] + 1;
         let label = self.turns.label(leaving);
         let back = self.network.reverse(leaving);
@@ -108,9 +118,9 @@ impl<'a> TurnSearch<'a> {
             }
             low += 1;
             if link.arriving == back {
-                keep_back = Some(back);
+                keep_back = Some(link);
             } else {
-                self.reach(link.arriving, hops);
+                self.reach(link, hops);
             }
         }
         // ... and the special links of later ones.
@@ -121,17 +131,19 @@ impl<'a> TurnSearch<'a> {
             }
             high -= 1;
             if link.label.is_special() {
-                self.reach(link.arriving, hops);
+                self.reach(link, hops);
             }
         }
         self.handed_out[router] = HandedOut { low, high, end, kept_back: keep_back };
+        self.all_out[router] = low == end && keep_back.is_none();
     }
 
-    fn reach(&mut self, arriving: ChannelId, hops: u32) {
+    #[inline]
+    fn reach(&mut self, LinkEnd { arriving, from, .. }: LinkEnd, hops: u32) {
         let distance = &mut self.distance[arriving.index()];
         if *distance == UNREACHABLE {
             *distance = hops;
-            self.order.push(arriving);
+            self.order.push(Reached { channel: arriving, from });
         }
     }
 
@@ -146,8 +158,8 @@ impl<'a> TurnSearch<'a> {
         &self.distance
     }
 
-    /// The channels that lead to the target, the nearest first.
-    pub(crate) fn order(&self) -> &[ChannelId] {
-        &self.order
+    /// The channels that lead to the target, the furthest first.
+    pub(crate) fn furthest_first(&self) -> impl Iterator<Item = ChannelId> {
+        self.order.iter().rev().map(|reached| reached.channel)
     }
 }

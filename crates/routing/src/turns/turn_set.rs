@@ -1,6 +1,6 @@
 //! Sets of prohibited turns.
 
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 /// How a router classifies one of its links.
 ///
@@ -50,8 +50,9 @@ impl Label {
 /// A link as its router sees it, with what searches need of it side by side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkEnd {
-    /// The channel that arrives by it.
+    /// The channel that arrives by it, and where that comes from.
     pub(crate) arriving: ChannelId,
+    pub(crate) from: RouterId,
     pub(crate) label: Label,
 }
 
@@ -67,7 +68,7 @@ pub(crate) struct LinkEnd {
 /// [`up_down`](crate::up_down())), and it makes searches over permitted turns linear in the channels, however many turns a
 /// router has.
 ///
-/// Memory: 12 bytes a channel.
+/// Memory: 16 bytes a channel.
 #[derive(Clone, Debug)]
 pub struct TurnSet {
     /// By channel: how the router that it leaves classifies its link.
@@ -101,7 +102,10 @@ impl TurnSet {
                 }
             }
         }
-        let link_end = |c: u32| LinkEnd { arriving: network.reverse(ChannelId::new(c)), label: labels[c as usize] };
+        let link_end = |c: u32| {
+            let (leaving, label) = (ChannelId::new(c), labels[c as usize]);
+            LinkEnd { arriving: network.reverse(leaving), from: network.to(leaving), label }
+        };
         let by_group = by_group.into_iter().map(link_end).collect();
         Self { labels: labels.into(), by_group, turns, prohibited }
     }
