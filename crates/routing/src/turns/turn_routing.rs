@@ -300,7 +300,7 @@ impl<'a> Measuring<'a> {
             routing,
             search: TurnSearch::new(network, &routing.turns),
             flow: Flow::new(network.channels()),
-            nearest: Vec::new(),
+            nearest: vec![ChannelId::new(0); network.channels() + 1],
             first: vec![0; network.routers() + 1],
             candidates: Vec::new(),
         }
@@ -312,27 +312,27 @@ impl<'a> Measuring<'a> {
         let Self { routing, search, flow, nearest, first, candidates } = self;
         let network = &*routing.network;
         let receivers = network.nodes_of(target).len();
-        search.towards(target);
-        nearest.clear();
+        search.along_paths(target);
+        let mut end = 0;
         for source in network.router_ids() {
             if source != target {
-                let start = nearest.len();
+                let outputs = network.outputs(source);
                 let mut hops = UNREACHABLE;
-                for leaving in network.outputs(source) {
-                    let distance = search.distance(leaving);
-                    if distance < hops {
-                        hops = distance;
-                        nearest.truncate(start);
-                    }
-                    if distance == hops && distance != UNREACHABLE {
-                        nearest.push(leaving);
+                for leaving in outputs.clone() {
+                    hops = hops.min(search.distance(leaving));
+                }
+                if hops != UNREACHABLE {
+                    // Without branches: which of them are the nearest cannot be foreseen.
+                    for leaving in outputs {
+                        nearest[end] = leaving;
+                        end += usize::from(search.distance(leaving) == hops);
                     }
                 }
                 let senders = network.nodes_of(source).len();
-                flow.enter(routing.chosen(&nearest[start..]), senders as f64);
+                flow.enter(routing.chosen(&nearest[first[source.index()]..end]), senders as f64);
                 lengths.add(senders * receivers, Some(hops).filter(|&hops| hops != UNREACHABLE));
             }
-            first[source.index() + 1] = nearest.len();
+            first[source.index() + 1] = end;
         }
         for channel in search.furthest_first() {
             let Some(entering) = flow.take(channel).filter(|&entering| entering != 0.0) else { continue };

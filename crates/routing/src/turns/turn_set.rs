@@ -31,7 +31,14 @@ impl Label {
         self.0 & 1 == 1
     }
 
+    /// Whether it is a link of a group, and not the special one.
+    #[inline]
+    pub(crate) fn is_plain(self) -> bool {
+        !self.is_free() && !self.is_special()
+    }
+
     /// The group, or 0 for a free link.
+    #[inline]
     pub(crate) fn number(self) -> u32 {
         self.0 >> 1
     }
@@ -54,6 +61,8 @@ pub(crate) struct LinkEnd {
     pub(crate) arriving: ChannelId,
     pub(crate) from: RouterId,
     pub(crate) label: Label,
+    /// How the router where it comes from classifies it.
+    pub(crate) label_there: Label,
 }
 
 /// Which turns of a network are prohibited.
@@ -68,7 +77,7 @@ pub(crate) struct LinkEnd {
 /// [`up_down`](crate::up_down())), and it makes searches over permitted turns linear in the channels, however many turns a
 /// router has.
 ///
-/// Memory: 16 bytes a channel.
+/// Memory: 20 bytes a channel.
 #[derive(Clone, Debug)]
 pub struct TurnSet {
     /// By channel: how the router that it leaves classifies its link.
@@ -104,7 +113,8 @@ impl TurnSet {
         }
         let link_end = |c: u32| {
             let (leaving, label) = (ChannelId::new(c), labels[c as usize]);
-            LinkEnd { arriving: network.reverse(leaving), from: network.to(leaving), label }
+            let arriving = network.reverse(leaving);
+            LinkEnd { arriving, from: network.to(leaving), label, label_there: labels[arriving.index()] }
         };
         let by_group = by_group.into_iter().map(link_end).collect();
         Self { labels: labels.into(), by_group, turns, prohibited }
