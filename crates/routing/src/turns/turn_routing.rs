@@ -198,7 +198,9 @@ impl TurnRouting {
                 let mut loads: Vec<_> = shares.iter_mut().flat_map(Share::take).collect();
                 loads.sort_unstable_by_key(|&&(target, _)| target);
                 for (_, own) in loads {
-                    own.iter().for_each(|&(channel, crossing)| load[channel.index()] += crossing);
+                    for &(channel, crossing) in own {
+                        load[channel.index()] += crossing;
+                    }
                 }
             }
             for share in shares {
