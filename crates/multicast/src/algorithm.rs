@@ -138,6 +138,11 @@ pub trait Algorithm: Send + Sync {
     /// The worms that a multicast sends.
     fn plan(&self, multicast: &Multicast) -> Plan;
 
+    /// As [`plan`](Self::plan), in place of the plan of an earlier multicast, whose lists may be used again: runs plan millions of unicasts.
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        *plan = self.plan(multicast);
+    }
+
     /// Which channels the worms of any plan may wait for while they hold others: the input of the static deadlock check. For trees, with the
     /// switches that [they are meant for](crate::BranchingTrees::branching).
     ///

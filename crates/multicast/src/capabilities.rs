@@ -82,9 +82,16 @@ impl<'a> Planner<'a> {
 
     /// The worms that the next multicast sends.
     pub fn plan(&mut self, multicast: &Multicast) -> Plan {
+        let mut plan = Plan::default();
+        self.plan_into(multicast, &mut plan);
+        plan
+    }
+
+    /// As [`plan`](Self::plan), in place of the plan of an earlier multicast, whose lists may be used again.
+    pub fn plan_into(&mut self, multicast: &Multicast, plan: &mut Plan) {
         match &mut self.session {
-            Some(session) => session.plan(multicast),
-            None => self.algorithm.plan(multicast),
+            Some(session) => *plan = session.plan(multicast),
+            None => self.algorithm.plan_into(multicast, plan),
         }
     }
 }

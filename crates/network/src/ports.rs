@@ -62,6 +62,7 @@ impl ChannelSpace {
     }
 
     /// The ports that the numbering was made for.
+    #[inline]
     pub fn ports(&self) -> Ports {
         self.ports
     }
@@ -70,6 +71,12 @@ impl ChannelSpace {
     #[inline]
     pub fn links(&self) -> usize {
         self.links as usize
+    }
+
+    /// The number of nodes.
+    #[inline]
+    pub fn nodes(&self) -> usize {
+        self.nodes as usize
     }
 
     /// The number of channels of all kinds.
@@ -82,17 +89,20 @@ impl ChannelSpace {
         self.len() == 0
     }
 
+    #[inline]
     fn run(first: u32, length: u32) -> impl ExactSizeIterator<Item = ChannelId> {
         let run: Range<u32> = first..first + length;
         run.map(ChannelId::new)
     }
 
     /// The injection channels of a node.
+    #[inline]
     pub fn injection(&self, node: NodeId) -> impl ExactSizeIterator<Item = ChannelId> + use<> {
         Self::run(self.links + node.raw() * self.ports.injection, self.ports.injection)
     }
 
     /// The consumption channels of a node.
+    #[inline]
     pub fn consumption(&self, node: NodeId) -> impl ExactSizeIterator<Item = ChannelId> + use<> {
         let first = self.links + self.nodes * self.ports.injection;
         Self::run(first + node.raw() * self.ports.consumption, self.ports.consumption)

@@ -25,9 +25,9 @@ pub trait RoutingRelation: Send + Sync {
     /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>);
 
-    /// The one channel that [`candidates`](Self::candidates) lists, whichever way the header came, where the relation finds it without a list: simulations ask
-    /// on every hop. `None` where it does not, or there is no channel.
-    fn only(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
+    /// The one channel that [`candidates`](Self::candidates) lists, whichever way the header came, and how its way goes on, where the relation finds that
+    /// without a list: simulations ask where a header turns, and not on every hop. `None` where it does not, or there is no channel.
+    fn straight(&self, at: RouterId, target: RouterId) -> Option<Straight> {
         let _ = (at, target);
         None
     }
@@ -36,6 +36,17 @@ pub trait RoutingRelation: Send + Sync {
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities::default()
     }
+}
+
+/// A part of a route along which headers leave all routers but the first by the same of their channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Straight {
+    /// The channel that leaves the first router.
+    pub first: ChannelId,
+    /// How many channels follow it.
+    pub more: u32,
+    /// The [position](Network::output) of each of those among the channels that leave their router.
+    pub position: u32,
 }
 
 /// A routing or an algorithm is not defined on this network.

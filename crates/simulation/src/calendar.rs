@@ -34,6 +34,7 @@ impl<E: Copy + Ord> Calendar<E> {
     }
 
     /// Adds an event at a cycle that [`take`](Self::take) has not passed.
+    #[inline(never)]
     pub(crate) fn push(&mut self, at: Cycle, event: E) {
         debug_assert!(at >= self.now, "an event in the past");
         self.len += 1;
@@ -42,7 +43,21 @@ impl<E: Copy + Ord> Calendar<E> {
             self.buckets[bucket].push(event);
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else {
-            self.far.push(Reverse((at, event)));
+            self.push_far(at, event);
+        }
+    }
+
+    #[cold]
+    fn push_far(&mut self, at: Cycle, event: E) {
+        self.far.push(Reverse((at, event)));
+    }
+
+    /// Moves the events of cycle `now` that were far ahead when they were added.
+    #[cold]
+    fn take_far(&mut self, now: Cycle, due: &mut Vec<E>) {
+        while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {
+            due.extend(self.far.pop().map(|Reverse((_, event))| event));
+            self.len -= 1;
         }
     }
 
@@ -57,13 +72,15 @@ impl<E: Copy + Ord> Calendar<E> {
         let bucket = self.bucket(now);
         if self.occupied[bucket / 64] >> (bucket % 64) & 1 == 1 {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-            // Moved, not swapped: a bucket's memory stays with it, and so with the load of its place in the ring.
-            due.append(&mut self.buckets[bucket]);
+            // Moved, not swapped: a bucket's memory stays with it, and so with the load of its place in the ring. One by one, as they are few.
+            for &event in &self.buckets[bucket] {
+                due.push(event);
+            }
+            self.buckets[bucket].clear();
         }
         self.len -= due.len();
-        while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {
-            due.extend(self.far.pop().map(|Reverse((_, event))| event));
-            self.len -= 1;
+        if !self.far.is_empty() {
+            self.take_far(now, due);
         }
         if due.len() > 1 {
             sort(due, |event| *event);
@@ -111,7 +128,7 @@ impl<E: Copy + Ord> Calendar<E> {
 }
 
 /// Most cycles have few events, too few for a general sort to pay off.
-#[inline]
+#[inline(never)]
 pub(crate) fn sort<E, K: Ord>(due: &mut [E], key: impl Fn(&E) -> K) {
     if due.len() > 12 {
         due.sort_unstable_by_key(key);

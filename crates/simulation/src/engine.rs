@@ -76,6 +76,11 @@ pub trait Engine {
     /// [`Plan::check`] finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
 
+    /// As [`submit`](Self::submit), leaving lists to be used again in the next plan: nothing else of the plan counts any more.
+    fn submit_from(&mut self, at: Cycle, message: u64, length: u32, plan: &mut Plan) {
+        self.submit(at, message, length, std::mem::take(plan));
+    }
+
     /// Reserves memory for `worms` more worms, as [`submit`](Self::submit) would; `false` if there is not enough.
     fn has_room(&mut self, worms: usize) -> bool;
 

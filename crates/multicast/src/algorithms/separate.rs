@@ -79,8 +79,24 @@ impl Algorithm for Separate {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let unicast = |&destination| Worm::path(multicast.source(), vec![destination]);
-        Plan { worms: multicast.destinations().iter().map(unicast).collect() }
+        let mut plan = Plan::default();
+        self.plan_into(multicast, &mut plan);
+        plan
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        let (source, destinations) = (multicast.source(), multicast.destinations());
+        plan.worms.truncate(destinations.len());
+        for (worm, &destination) in plan.worms.iter_mut().zip(destinations) {
+            let mut stops = worm.itinerary.take_stops();
+            stops.clear();
+            stops.push(destination);
+            *worm = Worm::path(source, stops);
+        }
+        let unicast = |&destination| Worm::path(source, vec![destination]);
+        if plan.worms.len() < destinations.len() {
+            plan.worms.extend(destinations[plan.worms.len()..].iter().map(unicast));
+        }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -49,6 +49,16 @@ pub enum Itinerary {
     Encoded(Encoded),
 }
 
+impl Itinerary {
+    /// The list of a path's stops, to be used again; of others an empty one.
+    pub(crate) fn take_stops(&mut self) -> Vec<NodeId> {
+        match self {
+            Self::Path(path) => std::mem::take(&mut path.stops),
+            Self::Tree(_) | Self::Encoded(_) => Vec::new(),
+        }
+    }
+}
+
 /// A path from stop to stop, each leg routed by the algorithm's relation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {

@@ -139,6 +139,13 @@ impl Network {
         self.output_range(router).map(ChannelId::new)
     }
 
+    /// The first of the channels that leave a router, and the one behind the last, as numbers.
+    #[inline]
+    pub fn output_places(&self, router: RouterId) -> (u32, u32) {
+        let Range { start, end } = self.output_range(router);
+        (start, end)
+    }
+
     /// The channel at a position among those that leave a router.
     #[inline]
     pub fn output(&self, router: RouterId, position: u32) -> Option<ChannelId> {

@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
 use crate::capabilities::{ClosedForm, RoutingCapabilities, Spread};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Straight, Unsupported};
 
 /// [`ECube`].
 pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
@@ -97,15 +97,6 @@ impl RoutingRelation for ECube {
         let network = self.network();
         out.clear();
         match network.shape() {
-            Shape::Hypercube(_) => {
-                let differing = at.raw() ^ target.raw();
-                let Some(highest) = differing.checked_ilog2() else { return };
-                let next = if self.ascending { differing.trailing_zeros() } else { highest };
-                // An address bit has one neighbour: below if the bit is set, above if it is not.
-                let direction = if at.raw() >> next & 1 == 1 { Direction::Negative } else { Direction::Positive };
-                out.extend(network.channel_along(at, next as usize, direction));
-            }
-            Shape::Mesh(_) => out.extend(self.only(at, target)),
             Shape::Torus(grid) => {
                 for (dimension, axis) in grid.axes().iter().enumerate() {
                     let here = axis.coordinate(at.index());
@@ -120,12 +111,22 @@ impl RoutingRelation for ECube {
                     return;
                 }
             }
-            _ => {}
+            _ => out.extend(self.straight(at, target).map(|straight| straight.first)),
         }
     }
 
-    fn only(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
-        let Shape::Mesh(grid) = self.network.shape() else { return None };
+    fn straight(&self, at: RouterId, target: RouterId) -> Option<Straight> {
+        let grid = match self.network.shape() {
+            Shape::Mesh(grid) => grid,
+            Shape::Hypercube(_) => {
+                let differing = at.raw() ^ target.raw();
+                let highest = differing.checked_ilog2()?;
+                // A router has one channel for each address bit, in their order.
+                let position = if self.ascending { differing.trailing_zeros() } else { highest };
+                return self.network.output(at, position).map(|first| Straight { first, more: 0, position });
+            }
+            _ => return None,
+        };
         // Channels are numbered by dimension, the negative direction first; borders lack some. They are counted on the way to the dimension
         // at hand, without branches.
         let mut position = 0;
@@ -133,7 +134,10 @@ impl RoutingRelation for ECube {
             let (here, there) = axis.coordinates(at.index(), target.index());
             let negative = u32::from(here > 0);
             if here != there {
-                return self.network.output(at, position + (u32::from(there > here) & negative));
+                let positive = u32::from(there > here);
+                let first = self.network.output(at, position + (positive & negative))?;
+                // Behind the first, none of them is at the border that the way leads away from.
+                return Some(Straight { first, more: here.abs_diff(there) - 1, position: position + positive });
             }
             position += negative + u32::from(here + 1 < axis.extent());
         }
@@ -216,5 +220,68 @@ impl Spread for ECube {
         if let (true, Some(&first)) = (network.shape().wraps(), out.first()) {
             out.extend(network.outputs(at).filter(|&c| c != first && network.to(c) == network.to(first)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    /// The routers on the way from one to another, coordinate by coordinate.
+    fn by_coordinates(grid: &Grid, (from, to): (usize, usize), descending: bool) -> Vec<usize> {
+        let (mut at, target) = (grid.coordinates(from), grid.coordinates(to));
+        let mut way = vec![from];
+        let order = 0..grid.dimensions();
+        for dimension in if descending { order.rev().collect::<Vec<_>>() } else { order.collect() } {
+            while at[dimension] != target[dimension] {
+                let further = at[dimension] < target[dimension];
+                at[dimension] = if further { at[dimension] + 1 } else { at[dimension] - 1 };
+                way.push(grid.index(&at));
+            }
+        }
+        way
+    }
+
+    /// The same by straight parts, each of which asks the relation once; with how many there are.
+    fn by_straight_parts(routing: &ECube, (from, to): (usize, usize)) -> (Vec<usize>, usize) {
+        let network = routing.network();
+        let (mut way, mut parts) = (vec![from], 0);
+        let mut at = RouterId::new(from as u32);
+        while at.index() != to {
+            let Straight { first, more, position } = routing.straight(at, RouterId::new(to as u32)).unwrap();
+            parts += 1;
+            at = network.to(first);
+            way.push(at.index());
+            for _ in 0..more {
+                at = network.to(network.output(at, position).unwrap());
+                way.push(at.index());
+            }
+        }
+        (way, parts)
+    }
+
+    #[test]
+    fn straight_parts_make_up_the_route() {
+        let specs = ["mesh:5", "mesh:1x6", "mesh:5x4", "mesh:2x2", "mesh:3x1x4", "mesh:4x3x3", "hypercube:4"];
+        for spec in specs {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let relations = [ECube::new(&network).unwrap(), ECube::new(&network).unwrap().ascending()];
+            for routing in relations {
+                let hypercube = matches!(network.shape(), Shape::Hypercube(_));
+                let descending = hypercube && !routing.is_ascending();
+                for (from, to) in
+                    (0..network.routers()).flat_map(|from| (0..network.routers()).map(move |to| (from, to)))
+                {
+                    let (way, parts) = by_straight_parts(&routing, (from, to));
+                    assert_eq!(way, by_coordinates(routing.grid(), (from, to), descending), "{spec} {from} {to}");
+                    let differing = (0..routing.grid().dimensions())
+                        .filter(|&d| routing.grid().coordinate(from, d) != routing.grid().coordinate(to, d));
+                    assert_eq!(parts, differing.count(), "as few parts as there are, {spec} {from} {to}");
+                }
+            }
+        }
+        let torus = "torus:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert_eq!(ECube::new(&torus).unwrap().straight(RouterId::new(0), RouterId::new(1)), None);
     }
 }

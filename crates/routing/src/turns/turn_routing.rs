@@ -198,7 +198,9 @@ impl TurnRouting {
                 let mut loads: Vec<_> = shares.iter_mut().flat_map(Share::take).collect();
                 loads.sort_unstable_by_key(|&&(target, _)| target);
                 for (_, own) in loads {
-                    load.iter_mut().zip(own).for_each(|(load, own)| *load += own);
+                    for &(channel, crossing) in own {
+                        load[channel.index()] += crossing;
+                    }
                 }
             }
             for share in shares {
@@ -211,12 +213,15 @@ impl TurnRouting {
     }
 }
 
+/// The channels that worms to a target cross, and how many pairs of nodes do so.
+type Loads = Vec<(ChannelId, f64)>;
+
 /// What one thread measures.
 struct Share<'a> {
     measuring: Measuring<'a>,
     lengths: Lengths,
-    /// For the targets since the last [`take`](Self::take), how many pairs of nodes cross each channel; the rest are there to be used again.
-    loads: Vec<(usize, Vec<f64>)>,
+    /// Of the targets since the last [`take`](Self::take); the rest are there to be used again.
+    loads: Vec<(usize, Loads)>,
     used: usize,
 }
 
@@ -228,20 +233,54 @@ impl<'a> Share<'a> {
     fn measure(&mut self, targets: Range<usize>) {
         for target in targets {
             if self.used == self.loads.len() {
-                self.loads.push((target, vec![0.0; self.measuring.flow.len()]));
+                self.loads.push((target, Vec::new()));
             }
             let (of, own) = &mut self.loads[self.used];
             self.used += 1;
             *of = target;
-            own.fill(0.0);
+            own.clear();
             self.measuring.towards(RouterId::new(target as u32), &mut self.lengths, |channel, crossing| {
-                own[channel.index()] = crossing;
+                own.push((channel, crossing));
             });
         }
     }
 
-    fn take(&mut self) -> impl Iterator<Item = &(usize, Vec<f64>)> {
+    fn take(&mut self) -> impl Iterator<Item = &(usize, Loads)> {
         self.loads[..std::mem::take(&mut self.used)].iter()
+    }
+}
+
+/// What of the traffic to one target enters each channel: nothing, for most of them.
+struct Flow {
+    by_channel: Vec<f64>,
+    /// A bit for each channel that anything enters, which fit into a nearer cache.
+    entered: Vec<u64>,
+}
+
+impl Flow {
+    fn new(channels: usize) -> Self {
+        Self { by_channel: vec![0.0; channels], entered: vec![0; channels.div_ceil(64)] }
+    }
+
+    /// Divides traffic evenly among channels.
+    #[inline]
+    fn enter(&mut self, channels: &[ChannelId], traffic: f64) {
+        let share = traffic / channels.len().max(1) as f64;
+        for channel in channels.iter().map(|channel| channel.index()) {
+            self.by_channel[channel] += share;
+            self.entered[channel / 64] |= 1 << (channel % 64);
+        }
+    }
+
+    /// Takes what enters a channel.
+    #[inline]
+    fn take(&mut self, channel: ChannelId) -> Option<f64> {
+        let (word, bit) = (&mut self.entered[channel.index() / 64], 1 << (channel.index() % 64));
+        if *word & bit == 0 {
+            return None;
+        }
+        *word &= !bit;
+        Some(std::mem::take(&mut self.by_channel[channel.index()]))
     }
 }
 
@@ -249,8 +288,7 @@ impl<'a> Share<'a> {
 struct Measuring<'a> {
     routing: &'a TurnRouting,
     search: TurnSearch<'a>,
-    /// What of the traffic to one target enters a channel.
-    flow: Vec<f64>,
+    flow: Flow,
     /// The candidates in the source router, for all routers one after the other, and where those of each start.
     nearest: Vec<ChannelId>,
     first: Vec<usize>,
@@ -263,8 +301,8 @@ impl<'a> Measuring<'a> {
         Self {
             routing,
             search: TurnSearch::new(network, &routing.turns),
-            flow: vec![0.0; network.channels()],
-            nearest: Vec::new(),
+            flow: Flow::new(network.channels()),
+            nearest: vec![ChannelId::new(0); network.channels() + 1],
             first: vec![0; network.routers() + 1],
             candidates: Vec::new(),
         }
@@ -275,29 +313,32 @@ impl<'a> Measuring<'a> {
     fn towards(&mut self, target: RouterId, lengths: &mut Lengths, mut load: impl FnMut(ChannelId, f64)) {
         let Self { routing, search, flow, nearest, first, candidates } = self;
         let network = &*routing.network;
-        let receivers = network.nodes_of(target).len() as f64;
-        search.towards(target);
-        nearest.clear();
+        let receivers = network.nodes_of(target).len();
+        search.along_paths(target);
+        let mut end = 0;
         for source in network.router_ids() {
             if source != target {
-                routing.nearest(source, None, |c| search.distance(c), UNREACHABLE, candidates);
-                let own = routing.chosen(candidates);
-                let share = network.nodes_of(source).len() as f64 / own.len().max(1) as f64;
-                for channel in own {
-                    flow[channel.index()] += share;
+                let outputs = network.outputs(source);
+                let mut hops = UNREACHABLE;
+                for leaving in outputs.clone() {
+                    hops = hops.min(search.distance(leaving));
                 }
-                let nodes = network.nodes_of(source).len() * network.nodes_of(target).len();
-                lengths.add(nodes, candidates.first().map(|&c| search.distance(c)));
-                nearest.append(candidates);
+                if hops != UNREACHABLE {
+                    // Without branches: which of them are the nearest cannot be foreseen.
+                    for leaving in outputs {
+                        nearest[end] = leaving;
+                        end += usize::from(search.distance(leaving) == hops);
+                    }
+                }
+                let senders = network.nodes_of(source).len();
+                flow.enter(routing.chosen(&nearest[first[source.index()]..end]), senders as f64);
+                lengths.add(senders * receivers, Some(hops).filter(|&hops| hops != UNREACHABLE));
             }
-            first[source.index() + 1] = nearest.len();
+            first[source.index() + 1] = end;
         }
-        for &channel in search.order().iter().rev() {
-            let entering = std::mem::take(&mut flow[channel.index()]);
-            if entering == 0.0 {
-                continue;
-            }
-            load(channel, entering * receivers);
+        for channel in search.furthest_first() {
+            let Some(entering) = flow.take(channel).filter(|&entering| entering != 0.0) else { continue };
+            load(channel, entering * receivers as f64);
             let at = network.to(channel);
             if at == target {
                 continue;
@@ -305,16 +346,15 @@ impl<'a> Measuring<'a> {
             // Most who arrive are as near as those who start here: then theirs are the only candidates.
             candidates.clear();
             let from_here = &nearest[first[at.index()]..first[at.index() + 1]];
-            let permitted = |next: &&ChannelId| routing.turns.permits(network, channel, **next);
-            candidates.extend(from_here.iter().filter(permitted));
+            for &next in from_here {
+                if routing.turns.permits(network, channel, next) {
+                    candidates.push(next);
+                }
+            }
             if candidates.is_empty() {
                 routing.nearest(at, Some(channel), |c| search.distance(c), UNREACHABLE, candidates);
             }
-            let next = routing.chosen(candidates);
-            let share = entering / next.len().max(1) as f64;
-            for channel in next {
-                flow[channel.index()] += share;
-            }
+            flow.enter(routing.chosen(candidates), entering);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::turns::turn_set::TurnSet;
+use crate::turns::turn_set::{Label, LinkEnd, TurnSet};
 
 /// No permitted path.
 pub(crate) const UNREACHABLE: u32 = u32::MAX;
@@ -14,9 +14,30 @@ struct HandedOut {
     low: u32,
     /// ... and the special ones from this position on.
     high: u32,
-    end: u32,
-    /// The channel that was not handed out because worms would have gone back on its link.
-    kept_back: Option<ChannelId>,
+    /// The position of the one that was not handed out because worms would have gone back on its link, or `NONE`.
+    kept_back: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A channel that leads to the target.
+#[derive(Clone, Copy)]
+struct Reached {
+    channel: ChannelId,
+    from: RouterId,
+    /// How that router classifies its link.
+    label: Label,
+}
+
+/// What a router may still hand out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Everything,
+    Anything,
+    /// What may turn into a free or a special link.
+    LessThanGroups,
+    /// Nothing: as soon as one free link leads to the target and another link too.
+    Nothing,
 }
 
 /// Breadth-first search backwards from a target over permitted turns, to be used for many targets.
@@ -28,31 +49,24 @@ struct HandedOut {
 pub(crate) struct TurnSearch<'a> {
     network: &'a Network,
     turns: &'a TurnSet,
-    /// By router, with nothing handed out.
-    fresh: Vec<HandedOut>,
-    /// By router.
+    /// By router, where anything has been handed out.
     handed_out: Vec<HandedOut>,
+    /// By router: what this comes to, in as little memory as possible, since every channel asks.
+    left: Vec<Left>,
     /// By channel: hops from its start to the target through it.
     distance: Vec<u32>,
     /// The channels that lead to the target, the nearest first.
-    order: Vec<ChannelId>,
+    order: Vec<Reached>,
 }
 
 impl<'a> TurnSearch<'a> {
     pub(crate) fn new(network: &'a Network, turns: &'a TurnSet) -> Self {
         let routers = network.routers();
-        let mut fresh = Vec::with_capacity(routers);
-        let mut low = 0;
-        for router in (0..routers as u32).map(RouterId::new) {
-            let end = low + network.outputs(router).len() as u32;
-            fresh.push(HandedOut { low, high: end, end, kept_back: None });
-            low = end;
-        }
         Self {
             network,
             turns,
-            handed_out: Vec::with_capacity(routers),
-            fresh,
+            handed_out: vec![HandedOut { low: 0, high: 0, kept_back: NONE }; routers],
+            left: Vec::with_capacity(routers),
             distance: vec![UNREACHABLE; network.channels()],
             order: Vec::with_capacity(network.channels()),
         }
@@ -60,41 +74,55 @@ impl<'a> TurnSearch<'a> {
 
     /// Finds the shortest permitted paths to `target`.
     pub(crate) fn towards(&mut self, target: RouterId) {
+        self.search::<true>(target);
+    }
+
+    /// As [`towards`](Self::towards), for the channels on shortest permitted paths alone; of others, some are taken to lead nowhere.
+    ///
+    /// When all arriving channels of a router have been handed out, each can turn into a channel that has been reached, and that is nearer than all that have not: no worm
+    /// takes these, wherever it comes from or starts.
+    pub(crate) fn along_paths(&mut self, target: RouterId) {
+        self.search::<false>(target);
+    }
+
+    fn search<const ALL: bool>(&mut self, target: RouterId) {
         let network = self.network;
         self.distance.fill(UNREACHABLE);
         self.order.clear();
-        self.handed_out.clone_from(&self.fresh);
+        self.left.clear();
+        self.left.resize(network.routers(), Left::Everything);
+        // A worm that is at the target has arrived.
+        self.left[target.index()] = Left::Nothing;
         for output in network.outputs(target) {
             let arriving = network.reverse(output);
             self.distance[arriving.index()] = 1;
-            self.order.push(arriving);
+            self.order.push(Reached { channel: arriving, from: network.to(output), label: self.turns.label(arriving) });
         }
         let mut next = 0;
         while let Some(&leaving) = self.order.get(next) {
             next += 1;
-            // A worm that is at the target has arrived.
-            if network.from(leaving) != target {
-                self.hand_out(leaving);
+            match self.left[leaving.from.index()] {
+                Left::Everything | Left::Anything => self.hand_out::<ALL>(leaving),
+                Left::LessThanGroups if !leaving.label.is_plain() => self.hand_out::<ALL>(leaving),
+                Left::LessThanGroups | Left::Nothing => {}
             }
         }
     }
 
     /// Reaches the channels that may turn into `leaving` and have not been reached.
-    fn hand_out(&mut self, leaving: ChannelId) {
-        let router = self.network.from(leaving).index();
-        let HandedOut { mut low, mut high, end, kept_back } = self.handed_out[router];
-        if low == end && kept_back.is_none() {
-            // As soon as one free link leads to the target and another link too: most of the time.
-            return;
-        }
+    fn hand_out<const ALL: bool>(&mut self, Reached { channel: leaving, from, label }: Reached) {
+        let router = from.index();
+        let (first, end) = self.network.output_places(from);
+        let fresh = HandedOut { low: first, high: end, kept_back: NONE };
+        let known = if self.left[router] == Left::Everything { fresh } else { self.handed_out[router] };
+        let HandedOut { mut low, mut high, kept_back } = known;
         let hops = self.distance[leaving.index()] + 1;
-        let label = self.turns.label(leaving);
         let back = self.network.reverse(leaving);
-        if let Some(kept) = kept_back {
+        if kept_back != NONE {
             // It was kept back by its own link, which is free: everything may turn into any other.
-            self.reach(kept, hops);
+            self.reach::<ALL>(self.turns.by_group(kept_back), hops);
         }
-        let mut keep_back = None;
+        let mut keep_back = NONE;
         // Whatever may turn into a special link, or any other of its group: groups below this one ...
         let below = match label {
             label if label.is_free() => u32::MAX,
@@ -106,12 +134,12 @@ impl<'a> TurnSearch<'a> {
             if link.label.number() >= below {
                 break;
             }
-            low += 1;
             if link.arriving == back {
-                keep_back = Some(back);
+                keep_back = low;
             } else {
-                self.reach(link.arriving, hops);
+                self.reach::<ALL>(link, hops);
             }
+            low += 1;
         }
         // ... and the special links of later ones.
         while high > low {
@@ -121,17 +149,30 @@ impl<'a> TurnSearch<'a> {
             }
             high -= 1;
             if link.label.is_special() {
-                self.reach(link.arriving, hops);
+                self.reach::<ALL>(link, hops);
             }
         }
-        self.handed_out[router] = HandedOut { low, high, end, kept_back: keep_back };
+        self.handed_out[router] = HandedOut { low, high, kept_back: keep_back };
+        let left = &mut self.left[router];
+        *left = match *left {
+            _ if keep_back != NONE => Left::Anything,
+            _ if low == end => Left::Nothing,
+            // Into other groups, and not their special links, nothing may turn that may not turn into this one.
+            _ if label == Label::group(1) => Left::LessThanGroups,
+            Left::Everything => Left::Anything,
+            left => left,
+        };
     }
 
-    fn reach(&mut self, arriving: ChannelId, hops: u32) {
+    #[inline]
+    fn reach<const ALL: bool>(&mut self, LinkEnd { arriving, from, label_there, .. }: LinkEnd, hops: u32) {
+        if !ALL && self.left[from.index()] == Left::Nothing {
+            return;
+        }
         let distance = &mut self.distance[arriving.index()];
         if *distance == UNREACHABLE {
             *distance = hops;
-            self.order.push(arriving);
+            self.order.push(Reached { channel: arriving, from, label: label_there });
         }
     }
 
@@ -146,8 +187,69 @@ impl<'a> TurnSearch<'a> {
         &self.distance
     }
 
-    /// The channels that lead to the target, the nearest first.
-    pub(crate) fn order(&self) -> &[ChannelId] {
-        &self.order
+    /// The channels that lead to the target, the furthest first.
+    pub(crate) fn furthest_first(&self) -> impl Iterator<Item = ChannelId> {
+        self.order.iter().rev().map(|reached| reached.channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relation::nearest_channels;
+    use crate::{Root, turn_prohibition, up_down};
+    use wormcast_network::TopologySpec;
+
+    /// The channels that worms take next at a router, by their distances.
+    fn next(
+        network: &Network,
+        turns: &TurnSet,
+        (at, arrived): (RouterId, Option<ChannelId>),
+        distances: &[u32],
+    ) -> Vec<ChannelId> {
+        let mut out = Vec::new();
+        let permitted = |channel| arrived.is_none_or(|arriving| turns.permits(network, arriving, channel));
+        let hops = |channel: ChannelId| Some(distances[channel.index()]).filter(|&hops| hops != UNREACHABLE);
+        let outputs = network.outputs(at).map(|c| (c, hops(c).filter(|_| permitted(c))));
+        nearest_channels(outputs, &mut out);
+        out
+    }
+
+    /// Whatever a worm does, wherever it comes from, the channels that are left out make no difference to it.
+    #[test]
+    fn no_worm_takes_the_channels_that_are_left_out() {
+        let mut left_out = 0;
+        let random = (0..30).map(|seed| format!("random:nodes={},degree={},seed={seed}", 12 + seed, 3 + seed % 4));
+        let named = [
+            "mesh:4x5",
+            "torus:4x4",
+            "tree:nodes=20,seed=3",
+            "ring:6",
+            "complete:9",
+            "small-world:nodes=30,degree=4,rewire=0.2,seed=1",
+        ];
+        for spec in random.chain(named.map(str::to_owned)) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            for turns in [turn_prohibition(&network), up_down(&network, Root::Router(RouterId::new(0))).unwrap()] {
+                let (mut all, mut few) = (TurnSearch::new(&network, &turns), TurnSearch::new(&network, &turns));
+                for target in network.router_ids() {
+                    all.towards(target);
+                    few.along_paths(target);
+                    for channel in network.channel_ids() {
+                        let (one, other) = (all.distance(channel), few.distance(channel));
+                        assert!(one == other || other == UNREACHABLE, "{spec}: {one} {other}");
+                        left_out += u32::from(one != other);
+                    }
+                    let arriving = network.channel_ids().filter(|&c| all.distance(c) != UNREACHABLE);
+                    let arriving = arriving.map(|c| (network.to(c), Some(c)));
+                    let starting = network.router_ids().map(|router| (router, None));
+                    for place in starting.chain(arriving).filter(|(at, _)| *at != target) {
+                        let expected = next(&network, &turns, place, all.distances());
+                        assert_eq!(next(&network, &turns, place, few.distances()), expected, "{spec} {place:?}");
+                    }
+                }
+            }
+        }
+        assert!(left_out > 1000, "{left_out}");
     }
 }

@@ -1,6 +1,6 @@
 //! Sets of prohibited turns.
 
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 /// How a router classifies one of its links.
 ///
@@ -31,7 +31,14 @@ impl Label {
         self.0 & 1 == 1
     }
 
+    /// Whether it is a link of a group, and not the special one.
+    #[inline]
+    pub(crate) fn is_plain(self) -> bool {
+        !self.is_free() && !self.is_special()
+    }
+
     /// The group, or 0 for a free link.
+    #[inline]
     pub(crate) fn number(self) -> u32 {
         self.0 >> 1
     }
@@ -50,9 +57,12 @@ impl Label {
 /// A link as its router sees it, with what searches need of it side by side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkEnd {
-    /// The channel that arrives by it.
+    /// The channel that arrives by it, and where that comes from.
     pub(crate) arriving: ChannelId,
+    pub(crate) from: RouterId,
     pub(crate) label: Label,
+    /// How the router where it comes from classifies it.
+    pub(crate) label_there: Label,
 }
 
 /// Which turns of a network are prohibited.
@@ -67,7 +77,7 @@ pub(crate) struct LinkEnd {
 /// [`up_down`](crate::up_down())), and it makes searches over permitted turns linear in the channels, however many turns a
 /// router has.
 ///
-/// Memory: 12 bytes a channel.
+/// Memory: 20 bytes a channel.
 #[derive(Clone, Debug)]
 pub struct TurnSet {
     /// By channel: how the router that it leaves classifies its link.
@@ -101,7 +111,11 @@ impl TurnSet {
                 }
             }
         }
-        let link_end = |c: u32| LinkEnd { arriving: network.reverse(ChannelId::new(c)), label: labels[c as usize] };
+        let link_end = |c: u32| {
+            let (leaving, label) = (ChannelId::new(c), labels[c as usize]);
+            let arriving = network.reverse(leaving);
+            LinkEnd { arriving, from: network.to(leaving), label, label_there: labels[arriving.index()] }
+        };
         let by_group = by_group.into_iter().map(link_end).collect();
         Self { labels: labels.into(), by_group, turns, prohibited }
     }

@@ -38,6 +38,8 @@ pub(crate) struct Request {
     /// The acceptable virtual channels of each; empty: any.
     ranges: Vec<VcRange>,
     pub(crate) all_links: bool,
+    /// Whether it is a path's, for one link and nothing else.
+    for_link: bool,
     /// The queue entries: those of the links, then those of the pools.
     entries: Vec<u32>,
     live: bool,
@@ -107,7 +109,8 @@ pub(crate) struct Arbiter {
     /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
     now: Cycle,
-    /// The holder of each virtual channel (link by link), where links have several; then of each port.
+    /// The holder of each port, and, where links have several virtual channels, that of each of these, link by link.
+    ports: Vec<Hold>,
     holds: Vec<Hold>,
     /// Of links, with their holders where these have one virtual channel; then of injection pools, then of consumption pools.
     queues: Queues,
@@ -138,7 +141,8 @@ impl Arbiter {
             virtual_channels,
             divided: virtual_channels > 1,
             now: 0,
-            holds: vec![Hold::FREE; several + ports],
+            ports: vec![Hold::FREE; ports],
+            holds: vec![Hold::FREE; several],
             queues: Queues::new(ends, 2 * network.nodes()),
             requests: Vec::new(),
             free_requests: Vec::new(),
@@ -179,13 +183,27 @@ impl Arbiter {
     }
 
     /// Advances to a cycle; cycles must not decrease.
+    #[inline]
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
         if !self.granted_now.is_empty() {
-            sort(&mut self.granted_now, |&(key, _)| key);
-            self.free_requests.extend(self.granted_now.drain(..).map(|(_, index)| index));
+            self.free_granted();
         }
-        self.granted.iter_mut().for_each(Vec::clear);
+        if let Some(granted) = &mut self.granted {
+            granted.clear();
+        }
+    }
+
+    /// Frees the places of the requests that were granted in the cycle before.
+    #[inline(never)]
+    fn free_granted(&mut self) {
+        if self.granted_now.len() > 1 {
+            sort(&mut self.granted_now, |&(key, _)| key);
+        }
+        for &(_, index) in &self.granted_now {
+            self.free_requests.push(index);
+        }
+        self.granted_now.clear();
     }
 
     pub(crate) fn request(&self, index: u32) -> Option<&Request> {
@@ -201,31 +219,21 @@ impl Arbiter {
             .map(|(index, request)| (index as u32, request))
     }
 
-    /// Where the hold of a channel is in `holds`, or, the other way round, that of its line.
-    #[inline]
-    fn place(&self, channel: ChannelId, virtual_channel: u32) -> (bool, usize) {
-        let (links, count) = (self.space.links(), self.virtual_channels as usize);
-        match (channel.index() < links, count) {
-            (true, 1) => (true, channel.index()),
-            (true, _) => (false, channel.index() * count + virtual_channel as usize),
-            (false, 1) => (false, channel.index() - links),
-            (false, _) => (false, links * count + channel.index() - links),
-        }
-    }
-
     #[inline]
     fn held(&self, channel: ChannelId, virtual_channel: u32) -> Hold {
-        match self.place(channel, virtual_channel) {
-            (true, line) => self.queues.lines[line].hold,
-            (false, index) => self.holds[index],
+        match channel.index().checked_sub(self.space.links()) {
+            Some(port) => self.ports[port],
+            None if self.virtual_channels == 1 => self.queues.lines[channel.index()].hold,
+            None => self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
         }
     }
 
     #[inline]
     fn held_mut(&mut self, channel: ChannelId, virtual_channel: u32) -> &mut Hold {
-        match self.place(channel, virtual_channel) {
-            (true, line) => &mut self.queues.lines[line].hold,
-            (false, index) => &mut self.holds[index],
+        match channel.index().checked_sub(self.space.links()) {
+            Some(port) => &mut self.ports[port],
+            None if self.virtual_channels == 1 => &mut self.queues.lines[channel.index()].hold,
+            None => &mut self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
         }
     }
 
@@ -234,6 +242,7 @@ impl Arbiter {
         self.held(channel, virtual_channel).worm()
     }
 
+    #[inline]
     fn is_free(&self, channel: ChannelId, virtual_channel: u32) -> bool {
         self.held(channel, virtual_channel).is_free(self.now)
     }
@@ -243,14 +252,14 @@ impl Arbiter {
     }
 
     fn queue_of(&self, pool: Pool) -> usize {
-        let nodes = (self.queues.count() - self.space.links()) / 2;
         match pool {
             Pool::Injection(node) => self.space.links() + node.index(),
-            Pool::Consumption(node, _) => self.space.links() + nodes + node.index(),
+            Pool::Consumption(node, _) => self.space.links() + self.space.nodes() + node.index(),
         }
     }
 
     /// The channels that would satisfy a pool request.
+    #[inline]
     pub(crate) fn members(&self, pool: Pool) -> impl Iterator<Item = ChannelId> + use<> {
         let (node, class) = match pool {
             Pool::Injection(node) => (node, None),
@@ -265,6 +274,7 @@ impl Arbiter {
         (first + skip..first + skip + take).map(ChannelId::new)
     }
 
+    #[inline]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
         self.members(pool).find(|&channel| self.is_free(channel, 0))
     }
@@ -290,6 +300,15 @@ impl Arbiter {
         waits
     }
 
+    /// As [`free_link_from`](Self::free_link_from), where links have one virtual channel.
+    #[inline]
+    pub(crate) fn free_one_from(&mut self, link: ChannelId, worm: u32, at: Cycle) -> bool {
+        debug_assert_eq!(self.holder(link, 0), worm, "only the holder releases");
+        let line = &mut self.queues.lines[link.index()];
+        line.hold = Hold::until(at);
+        !line.is_empty()
+    }
+
     /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(channel, virtual_channel), worm, "only the holder releases");
@@ -311,8 +330,7 @@ impl Arbiter {
     /// all that ask for a consumption channel, as the head may lack a link. (Those are few: one for each channel into the router.)
     pub(crate) fn wake(&mut self, queue: u32) {
         let queue = queue as usize;
-        let injection_pools = (self.queues.count() - self.space.links()) / 2;
-        if queue < self.space.links() + injection_pools {
+        if queue < self.space.links() + self.space.nodes() {
             self.wake_head(queue);
         } else {
             self.wake_all(queue);
@@ -328,9 +346,6 @@ impl Arbiter {
         }
         let Some(index) = self.queues.first(queue as usize) else { return false };
         let request = &self.requests[index as usize];
-        if let (&[link], []) = (&request.links[..], &request.pools[..]) {
-            return self.grant_one(index, link, grant);
-        }
         if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
             return false;
         }
@@ -338,32 +353,33 @@ impl Arbiter {
         true
     }
 
-    /// Grants the first request in a link's queue that link, if that is free and the request asks for nothing else.
-    fn grant_one(&mut self, index: u32, link: ChannelId, grant: &mut Grant) -> bool {
-        let line = &mut self.queues.lines[link.index()];
-        if !line.hold.is_free(self.now) {
-            return false;
+    /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
+    /// that it enters.
+    pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
+        if queue as usize >= self.space.links() {
+            return None;
         }
+        let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
+        let line = &mut self.queues.lines[queue as usize];
+        if !request.for_link || !line.hold.is_free(self.now) {
+            return None;
+        }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        grant.pooled.clear();
-        grant.links.clear();
-        grant.links.push((link, 0));
+        let granted = (request.worm, request.vertex, request.links[0], line.to);
         // The next has to wait.
-        self.queues.remove(link.index(), request.entries[0]);
+        self.queues.remove(queue as usize, request.entries[0]);
         self.granted_now.push((request.key, index));
         self.pending -= 1;
-        true
+        Some(granted)
     }
 
     /// Whether a queue is for one channel alone.
     pub(crate) fn is_for_one(&self, queue: u32) -> bool {
         let (queue, links) = (queue as usize, self.space.links());
-        let pools = (self.queues.count() - links) / 2;
         let ports = self.space.ports();
-        queue < links || if queue < links + pools { ports.injection == 1 } else { ports.consumption == 1 }
+        queue < links || if queue < links + self.space.nodes() { ports.injection == 1 } else { ports.consumption == 1 }
     }
 
     /// Whether the cycle's pass has anything to look at.
@@ -451,7 +467,7 @@ impl Arbiter {
         request.pools.clear();
         request.pools.extend_from_slice(pools);
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.entries, request.live) = (all_links, entries, true);
+        (request.all_links, request.for_link, request.entries, request.live) = (all_links, false, entries, true);
         self.pending += 1;
         if self.may_be_granted(wanted) {
             self.look_at(index);
@@ -494,7 +510,7 @@ impl Arbiter {
         Some(line.to)
     }
 
-    /// As [`queue`](Self::queue), for one link that is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
         let (index, queue) = (self.new_request(key), link.index());
         let hold = self.queues.lines[queue].hold;
@@ -502,7 +518,7 @@ impl Arbiter {
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.live) = (false, true);
+        (request.all_links, request.for_link, request.live) = (false, true, true);
         request.pools.clear();
         request.ranges.clear();
         request.entries.clear();
@@ -527,6 +543,7 @@ impl Arbiter {
                 links: Vec::new(),
                 ranges: Vec::new(),
                 all_links: false,
+                for_link: false,
                 entries: Vec::new(),
                 live: false,
             });

@@ -38,6 +38,15 @@ impl Channels {
         }
     }
 
+    /// As [`free_link`](Self::free_link), where links have one virtual channel and take one cycle.
+    #[inline]
+    pub(crate) fn free_one(&mut self, slot: u32, link: ChannelId, at: Cycle) {
+        debug_assert!(self.lags.is_empty());
+        if self.arbiter.free_one_from(link, slot, at) {
+            self.calendar.push(at, Event::wake(link.raw()));
+        }
+    }
+
     /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
     /// it, flits are counted one by one.
     #[inline]
@@ -84,6 +93,13 @@ pub(crate) struct Reports<O> {
 }
 
 impl<O: Observer> Reports<O> {
+    /// As [`settled`](Self::settled), for a channel between routers.
+    #[inline]
+    pub(crate) fn link_settled(&mut self, at: Cycle, link: ChannelId, flits: u32) {
+        self.observer.settled(at, link, flits);
+        self.flit_hops += u64::from(flits);
+    }
+
     /// A channel will have been given back in cycle `at`, after `flits` flits of a worm have crossed it.
     #[inline]
     pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {

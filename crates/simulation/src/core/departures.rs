@@ -1,7 +1,5 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
-use std::ops::Range;
-
 use wormcast_network::{ChannelId, ChannelKind, NodeId};
 
 use super::Core;
@@ -97,12 +95,22 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 
     /// The last data flit of a path worm crosses the consumption channels at a vertex: reports the deliveries.
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
-        for which in 0.. {
+        let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
+        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.further.len());
+        self.consume(slot, vertex, first);
+        for place in 0..further {
             let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-            let Some(channel) = route.consumption(vertex).nth(which) else { return };
-            if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
-                self.deliver_to(slot, vertex, node);
+            let (at, channel) = route.further[place];
+            if at == vertex {
+                self.consume(slot, vertex, channel);
             }
+        }
+    }
+
+    /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
+    fn consume(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
+        if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
+            self.deliver_to(slot, vertex, node);
         }
     }
 
@@ -180,6 +188,48 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 }
 
+/// What becomes of the departures of a path worm that are found one after the other, where links have one virtual channel and take one cycle.
+pub(crate) struct Departures<'a, O> {
+    id: u64,
+    slot: u32,
+    flits: u32,
+    /// The number of header flits, if they are stripped.
+    addresses: Option<u32>,
+    /// Whether a link needs nothing but to be given back.
+    simple: bool,
+    now: Cycle,
+    channels: &'a mut Channels,
+    reports: &'a mut Reports<O>,
+}
+
+impl<'a, O: Observer> Departures<'a, O> {
+    /// Of the worm with an id in a slot, and with so many flits.
+    pub(crate) fn new(
+        (id, slot): (u64, u32),
+        (flits, addresses): (u32, Option<u32>),
+        now: Cycle,
+        channels: &'a mut Channels,
+        reports: &'a mut Reports<O>,
+    ) -> Self {
+        let simple = addresses.is_none() && !channels.arbiter.selector.counts_flits();
+        Self { id, slot, flits, addresses, simple, now, channels, reports }
+    }
+
+    /// The cycle in which the last flit leaves a vertex is known, and put down there: gives back what the worm holds for it, and arranges what it delivers there.
+    #[allow(clippy::inline_always, reason = "once a hop")]
+    #[inline(always)]
+    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
+        // On nearly every hop there is a link and nothing else.
+        if self.simple && vertex > 1 && hop.consumption == NONE {
+            self.channels.free_one(self.slot, hop.entered_by, hop.departs + 1);
+            self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
+        } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
+            let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
+            self.channels.deliver(self.now, hop.departs, event);
+        }
+    }
+}
+
 impl PathRoute {
     /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
     /// a delivery. `flits` is the number that the worm's sender injects, with the number of header flits, if they are stripped.
@@ -210,37 +260,6 @@ impl PathRoute {
             self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
-    }
-
-    /// As [`gives_back`](Self::gives_back), for several vertices, where links have one virtual channel; calls `delivers` with those that are deliveries.
-    #[inline]
-    pub(crate) fn give_back<O: Observer>(
-        &self,
-        slot: u32,
-        (flits, addresses): (u32, Option<u32>),
-        mut vertices: Range<u32>,
-        channels: &mut Channels,
-        reports: &mut Reports<O>,
-        mut delivers: impl FnMut(&mut Channels, u32),
-    ) {
-        while vertices.start < vertices.end {
-            let links = &self.hops[(vertices.start - self.origin) as usize..(vertices.end - self.origin) as usize];
-            // On nearly every hop there is a link and nothing else.
-            if vertices.start > 1 && addresses.is_none() && !channels.arbiter.selector.counts_flits() {
-                for hop in links.iter().take_while(|hop| hop.consumption == NONE) {
-                    channels.free_link(slot, hop.entered_by, 0, hop.departs + 1);
-                    reports.settled(hop.departs, hop.entered_by, flits);
-                    vertices.start += 1;
-                }
-                if vertices.is_empty() {
-                    return;
-                }
-            }
-            if self.gives_back(slot, (flits, addresses), vertices.start, channels, reports) {
-                delivers(channels, vertices.start);
-            }
-            vertices.start += 1;
-        }
     }
 
     /// Gives the consumption channels at a vertex back, which so many flits cross.
@@ -286,7 +305,7 @@ impl PathRoute {
         reports: &mut Reports<O>,
     ) {
         // Asked on every hop; there is nothing to report on most.
-        if self.hops.get((self.tail - self.origin) as usize).is_some_and(|hop| hop.departs < before) {
+        if self.tail < self.end && self.hop(self.tail).departs < before {
             self.report_departed(worm, flits, addresses, before, reports);
         }
     }
@@ -300,7 +319,8 @@ impl PathRoute {
         before: Cycle,
         reports: &mut Reports<O>,
     ) {
-        for hop in &self.hops[(self.tail - self.origin) as usize..] {
+        while self.tail < self.end {
+            let hop = *self.hop(self.tail);
             if hop.departs >= before {
                 return;
             }

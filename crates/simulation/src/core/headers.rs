@@ -24,8 +24,6 @@ pub(crate) struct Headers {
     /// Those that enter a router, and those that are freed by a flit that is stripped: each in the order of cycles.
     entering: Queue,
     freed: Queue,
-    /// Whether any of the latter request in the cycle at hand.
-    some_freed: bool,
 }
 
 /// Headers in the order of cycles.
@@ -34,8 +32,8 @@ struct Queue {
     headers: Vec<Routed>,
     /// The first that is not gone.
     taken: usize,
-    /// The end of those that request in the cycle at hand, which are in the order of worms.
-    due: usize,
+    /// Those of later cycles are in the order of worms.
+    disordered_until: Cycle,
 }
 
 impl Headers {
@@ -50,46 +48,26 @@ impl Headers {
     /// The cycle of the first headers.
     #[inline]
     pub(crate) fn next(&self) -> Option<Cycle> {
-        match (self.entering.headers.get(self.entering.taken), self.freed.headers.get(self.freed.taken)) {
-            (Some(entering), Some(freed)) => Some(entering.at.min(freed.at)),
-            (first, None) | (None, first) => first.map(|header| header.at),
+        match (self.entering.next(), self.freed.next()) {
+            (Some(entering), Some(freed)) => Some(entering.min(freed)),
+            (next, None) | (None, next) => next,
         }
     }
 
-    /// Goes on to a cycle, whose headers [`take`](Self::take) takes then.
+    /// Takes the headers of a cycle; returns their places, in the order of worms.
     #[inline]
-    pub(crate) fn begin(&mut self, now: Cycle) {
-        self.entering.begin(now);
-        if !self.freed.headers.is_empty() {
-            self.freed.begin(now);
-            self.some_freed = self.freed.first().is_some();
+    pub(crate) fn take(&mut self, now: Cycle) -> Range<usize> {
+        if self.freed.next() == Some(now) {
+            let freed = self.freed.take(now);
+            self.entering.insert(now, &self.freed.headers[freed]);
         }
+        self.entering.take(now)
     }
 
-    /// Where the headers of the cycle are, if they are next to each other in the order of worms; [`at`](Self::at) gives them, and they count as taken.
-    #[inline]
-    pub(crate) fn take_all(&mut self) -> Option<Range<usize>> {
-        if self.some_freed {
-            return None;
-        }
-        let taken = std::mem::replace(&mut self.entering.taken, self.entering.due);
-        Some(taken..self.entering.due)
-    }
-
-    /// A header that enters a router, by its place.
+    /// The header at a place, until the next cycle's are taken.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Routed {
         self.entering.headers[place]
-    }
-
-    /// The next header of the cycle, in the order of worms.
-    #[inline]
-    pub(crate) fn take(&mut self) -> Option<Routed> {
-        match (self.entering.first(), self.freed.first()) {
-            (Some(entering), Some(freed)) if freed.order() < entering.order() => self.freed.take(),
-            (Some(_), _) => self.entering.take(),
-            (None, _) => self.freed.take(),
-        }
     }
 }
 
@@ -101,44 +79,59 @@ impl Routed {
 }
 
 impl Queue {
-    /// Puts those of a cycle in order.
+    /// The first cycle in which any request.
     #[inline]
-    fn begin(&mut self, now: Cycle) {
-        if self.taken == self.headers.len() {
-            self.headers.clear();
-            (self.taken, self.due) = (0, 0);
-            return;
+    fn next(&self) -> Option<Cycle> {
+        self.headers.get(self.taken).map(|header| header.at)
+    }
+
+    /// How many request in a cycle that has come.
+    #[inline]
+    fn due(&self, now: Cycle) -> usize {
+        let waiting = &self.headers[self.taken..];
+        match waiting.last() {
+            // All of them, where routing takes no time.
+            Some(last) if last.at == now => waiting.len(),
+            _ => waiting.iter().take_while(|header| header.at == now).count(),
         }
-        let (mut end, mut sorted) = (self.taken, true);
-        while let Some(header) = self.headers.get(end).filter(|header| header.at == now) {
-            sorted &= end == self.taken || self.headers[end - 1].order() < header.order();
-            end += 1;
-        }
-        self.due = end;
-        if !sorted {
-            sort(&mut self.headers[self.taken..end], Routed::order);
-        }
+    }
+
+    /// Takes those of a cycle, and puts them in order.
+    #[inline]
+    fn take(&mut self, now: Cycle) -> Range<usize> {
         if self.taken > 64 && self.taken > self.headers.len() / 2 {
-            self.headers.drain(..self.taken);
-            (self.taken, self.due) = (0, self.due - self.taken);
+            self.forget_taken();
         }
+        let due = self.taken..self.taken + self.due(now);
+        if now <= self.disordered_until {
+            sort(&mut self.headers[due.clone()], Routed::order);
+        }
+        self.taken = due.end;
+        due
     }
 
-    #[inline]
-    fn first(&self) -> Option<&Routed> {
-        if self.taken < self.due { self.headers.get(self.taken) } else { None }
+    #[inline(never)]
+    fn forget_taken(&mut self) {
+        self.headers.drain(..self.taken);
+        self.taken = 0;
     }
 
-    #[inline]
-    fn take(&mut self) -> Option<Routed> {
-        let header = self.first().copied();
-        self.taken += usize::from(header.is_some());
-        header
+    /// Adds some to those of a cycle that has come.
+    #[cold]
+    fn insert(&mut self, now: Cycle, more: &[Routed]) {
+        let end = self.taken + self.due(now);
+        self.headers.splice(end..end, more.iter().copied());
+        self.disordered_until = self.disordered_until.max(now);
     }
 
     #[inline]
     fn push(&mut self, header: Routed) {
-        debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
+        if let Some(last) = self.headers.last() {
+            debug_assert!(last.at <= header.at);
+            if last.at == header.at && last.order() > header.order() {
+                self.disordered_until = header.at;
+            }
+        }
         self.headers.push(header);
     }
 }
@@ -157,11 +150,7 @@ mod tests {
         ) {
             let (mut headers, mut expected, mut found) = (Headers::default(), Vec::new(), Vec::new());
             for (now, entering) in (0..).zip(&cycles) {
-                headers.begin(now);
-                let all = headers.take_all();
-                let places = all.clone().into_iter().flatten().map(|place| headers.at(place)).collect::<Vec<_>>();
-                prop_assert!(all.is_none() || headers.take().is_none());
-                for header in places.into_iter().chain(std::iter::from_fn(|| headers.take())) {
+                for header in headers.take(now).map(|place| headers.at(place)) {
                     prop_assert_eq!(header.at, now);
                     found.push((now, header.worm, header.vertex));
                 }

@@ -7,7 +7,7 @@ pub(crate) mod arbiter;
 mod at_end;
 mod channels;
 mod deadlock;
-mod departures;
+pub(crate) mod departures;
 mod event;
 mod headers;
 mod hold;
@@ -42,7 +42,7 @@ use worm::{Flits, HopPool, Route, WormState};
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
-/// The shared part of an engine. Memory: 16 bytes a link, 8 a port, 48 a node, and for each worm about 300 bytes and 40 a channel that
+/// The shared part of an engine. Memory: 16 bytes a link, 8 a port, 48 a node, and for each worm about 300 bytes and 32 to 64 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) network: &'a Network,
@@ -180,14 +180,14 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         has_room(&mut self.worms, worms.saturating_sub(self.free_worms.len()))
     }
 
-    /// Takes in the worms of a message (see [`Engine::submit`](crate::Engine::submit)); leaves their slots in
+    /// Takes in the worms of a message (see [`Engine::submit_from`](crate::Engine::submit_from)); leaves their slots in
     /// `submitted`.
-    pub(crate) fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
+    pub(crate) fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: &mut Plan) {
         debug_assert!(at >= self.now && length > 0);
         let first_id = self.next_worm;
         self.next_worm += plan.worms.len() as u64;
         self.submitted.clear();
-        for (index, planned) in plan.worms.into_iter().enumerate() {
+        for (index, planned) in plan.worms.iter_mut().enumerate() {
             let slot = self.free_worms.pop().unwrap_or_else(|| {
                 self.worms.push(WormState::default());
                 self.worms.len() as u32 - 1
@@ -205,19 +205,19 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             (worm.first_child, worm.sibling, worm.queued_behind) = (NONE, NONE, NONE);
             worm.header = self.config.header.flits(&planned.itinerary, self.config.header_flits);
             worm.flits = worm.header + length;
-            match planned.itinerary {
+            match &mut planned.itinerary {
                 Itinerary::Path(path) => {
                     if let Route::Tree(..) = worm.route {
                         worm.route = Route::default();
                     }
                     if let Route::Path(route, flits) = &mut worm.route {
-                        route.reset(path.stops, path.exit, self.network);
+                        route.reset(&mut path.stops, path.exit, self.network);
                         F::reset(flits);
                     }
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
-                    let route = tree_route::route(tree, worm.flits, length, self.config.header);
+                    let route = tree_route::route(std::mem::take(tree), worm.flits, length, self.config.header);
                     let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
                     worm.route = Route::Tree(route, flits);
                 }
@@ -245,16 +245,9 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
         }
-        self.channels.headers.begin(self.now);
-        if let Some(all) = self.channels.headers.take_all() {
-            for place in all {
-                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
-                self.request(slot, vertex);
-            }
-        } else {
-            while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take() {
-                self.request(slot, vertex);
-            }
+        for place in self.channels.headers.take(self.now) {
+            let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+            self.request(slot, vertex);
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -292,6 +285,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// A channel that requests wait for is free.
     fn wake(&mut self, queue: u32) {
+        if let Some((slot, vertex, link, to)) = self.channels.arbiter.grant_link(queue) {
+            self.worms[slot as usize].requests -= 1;
+            return self.take_link(slot, vertex, link, to);
+        }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;
         while self.channels.arbiter.grant_first(queue, &mut grant) {
@@ -322,7 +319,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     #[inline]
     pub(crate) fn route_header(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
-        worm.timers += 1;
+        // A path is routed, or waits for what it asked for.
+        worm.timers += u32::from(matches!(worm.route, Route::Tree(..)));
         let routed = self.now + 1 + Cycle::from(self.config.routing_delay);
         self.channels.headers.push(routed, worm.id, slot, vertex, false);
     }

@@ -49,11 +49,6 @@ impl Queues {
         Self { lines: links.chain(pools).map(line).collect(), entries: Vec::new(), free: Vec::new() }
     }
 
-    /// How many queues there are.
-    pub(super) fn count(&self) -> usize {
-        self.lines.len()
-    }
-
     #[inline]
     pub(super) fn is_empty(&self, queue: usize) -> bool {
         self.lines[queue].is_empty()

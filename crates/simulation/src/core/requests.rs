@@ -76,32 +76,31 @@ fn keep_within(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "on every hop, in a loop of its own")]
+    #[inline(always)]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
-        worm.timers -= 1;
-        match &worm.route {
-            Route::Path(..) => self.request_path(slot, vertex),
-            Route::Tree(..) => self.request_tree(slot, vertex),
+        let Route::Path(route, _) = &mut worm.route else {
+            worm.timers -= 1;
+            return self.request_tree(slot, vertex);
+        };
+        // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
+        let link = match route.straight_on(self.network) {
+            None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
+            link => link,
+        };
+        match link.map(|link| (link, self.channels.arbiter.take_one(link, slot))) {
+            Some((link, Some(to))) => self.take_link(slot, vertex, link, to),
+            Some((link, None)) => self.wait_for_link(slot, vertex, link),
+            None => self.request_path(slot, vertex),
         }
     }
 
+    #[inline(never)]
     fn request_path(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         let at = route.at;
-        // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
-        if self.plain
-            && at != route.heads_for
-            && (vertex > 1 || route.exit.is_none())
-            && worm.virtual_channels == VcRange::ANY
-            && let Some(link) = self.routing.only(at, route.heads_for)
-        {
-            return match self.channels.arbiter.take_one(link, slot) {
-                Some(to) => self.take_link(slot, vertex, link, to),
-                None => self.wait_for_link(slot, vertex, link),
-            };
-        }
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
@@ -186,17 +185,19 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// A path is granted a link.
-    #[inline(never)]
-    fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
         let Self { worms, config, channels, reports, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         if O::RELEASES || route.is_full() {
             let addresses = config.header.stripped_of_path(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, *now, reports);
+            route.make_room(&mut self.hops);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.push(link, 0, to, &mut self.hops);
+        route.enter(link, 0, to);
         let at = Place { slot, vertex, now: *now };
         if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
             self.granted.push((slot, vertex));
@@ -363,11 +364,6 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
 
     /// Hands a worm what it was granted.
     pub(super) fn apply(&mut self, grant: &Grant) {
-        if let (&[], &[(link, 0)], Route::Path(..)) =
-            (&grant.pooled[..], &grant.links[..], &self.worms[grant.worm as usize].route)
-        {
-            return self.take_link(grant.worm, grant.vertex, link, self.network.to(link));
-        }
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];
         for channel in grant.pooled.iter().copied().chain(grant.links.iter().map(|&(link, _)| link)) {

@@ -5,7 +5,7 @@
 
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::VcRange;
+use wormcast_routing::{RoutingRelation, VcRange};
 
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
@@ -25,7 +25,7 @@ pub struct WormState<F: Flits> {
     pub(crate) flits: u32,
     /// Header flits among them.
     pub(crate) header: u32,
-    /// Headers that are spending their routing delay.
+    /// Headers of a tree that are spending their routing delay, and reminders.
     pub(crate) timers: u32,
     /// Requests that wait.
     pub(crate) requests: u32,
@@ -139,16 +139,20 @@ pub struct Surroundings<'a, O> {
 /// In this order, for what every hop looks at.
 #[repr(C)]
 pub(crate) struct PathRoute {
-    /// The vertices from `origin` to the one where the header is, or is heading for.
-    pub(super) hops: Vec<Hop>,
-    /// At most `tail - 1`: flits enter `tail` from there.
-    pub(super) origin: u32,
+    /// A ring, as large as a power of two, with the vertices from the one before `tail`, from where flits enter that, to the one where the header is, or is heading for.
+    hops: Vec<Hop>,
+    /// The vertices so far, and the first of those in the ring: at most `tail - 1`.
+    pub(super) end: u32,
+    origin: u32,
     /// The first vertex that flits have still to leave, or whose release has still to be reported.
     pub(crate) tail: u32,
     /// The router of the last vertex.
     pub(crate) at: RouterId,
     /// Address flits stripped at vertices before `tail`.
     pub(crate) stripped: u32,
+    /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
+    ahead: u32,
+    position: u32,
     /// The position in `stops` of the next stop, and its router.
     next_stop: u32,
     pub(crate) heads_for: RouterId,
@@ -164,9 +168,11 @@ pub(crate) struct PathRoute {
     stops: Vec<NodeId>,
     /// The routers, counted from the sender's, where address flits were stripped so far.
     pub(crate) strips: Vec<u32>,
+    /// At those that the header has left, how long after that (worm engine).
+    pub(crate) since_strip: Vec<u32>,
 }
 
-/// A vertex of a path worm.
+/// A vertex of a path worm: 32 bytes, which are most of what is read and written of a network that does not fit into a cache.
 #[derive(Clone, Copy)]
 pub(crate) struct Hop {
     /// When the last flit leaves, or `UNKNOWN`.
@@ -175,8 +181,6 @@ pub(crate) struct Hop {
     pub(crate) leaves: Cycle,
     /// The number of that flit (worm engine).
     pub(crate) first: u32,
-    /// How long before it the flit in front was stripped here; 0 if none was (worm engine).
-    pub(crate) since_strip: u32,
     /// The channel by which it is entered; `NONE` for vertex 0.
     pub(crate) entered_by: ChannelId,
     /// The virtual channel of it.
@@ -185,14 +189,24 @@ pub(crate) struct Hop {
     pub(crate) consumption: u32,
 }
 
+impl Hop {
+    #[inline]
+    fn new(entered_by: ChannelId, virtual_channel: u32) -> Self {
+        Self { departs: UNKNOWN, leaves: 0, first: 1, entered_by, virtual_channel, consumption: NONE }
+    }
+}
+
 impl Default for PathRoute {
     fn default() -> Self {
         Self {
             hops: Vec::new(),
+            end: 0,
             origin: 0,
             tail: 0,
             at: RouterId::new(0),
             stripped: 0,
+            ahead: 0,
+            position: 0,
             next_stop: 0,
             heads_for: RouterId::new(0),
             named: false,
@@ -202,18 +216,42 @@ impl Default for PathRoute {
             further: Vec::new(),
             stops: Vec::new(),
             strips: Vec::new(),
+            since_strip: Vec::new(),
         }
     }
 }
 
 impl PathRoute {
     /// Starts over, before the sender's processor, with the stops of another worm.
-    pub(crate) fn reset(&mut self, stops: Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
+    ///
+    /// Leaves those of the one before in their place.
+    pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
         debug_assert!(self.hops.is_empty() && self.further.is_empty());
         self.strips.clear();
-        (self.stops, self.exit, self.waypoint) = (stops, exit, None);
-        (self.origin, self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, 0, false, 0);
+        self.since_strip.clear();
+        std::mem::swap(&mut self.stops, stops);
+        (self.exit, self.waypoint) = (exit, None);
+        (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
+        self.complete = false;
         self.head_for(network);
+    }
+
+    /// The next channel, if the way goes straight on.
+    #[inline]
+    pub(super) fn straight_on(&mut self, network: &Network) -> Option<ChannelId> {
+        self.ahead = self.ahead.checked_sub(1)?;
+        network.output(self.at, self.position)
+    }
+
+    /// The channel that the way begins with or turns into, if the relation says it without a list.
+    #[inline(never)]
+    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
+        if self.at == self.heads_for || self.exit.is_some() && self.last() == 1 {
+            return None;
+        }
+        let way = routing.straight(self.at, self.heads_for)?;
+        (self.ahead, self.position) = (way.more, way.position);
+        Some(way.first)
     }
 
     /// The next stop, and those directly behind it at the same router.
@@ -257,33 +295,41 @@ impl PathRoute {
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
-        if self.hops.len() == self.hops.capacity() {
-            // Vertices that are no longer needed make room, if they are many enough: O(1) amortised.
-            let gone = (self.tail.saturating_sub(1) - self.origin) as usize;
-            if gone * 4 > self.hops.len() {
-                self.hops.drain(..gone);
-                self.origin += gone as u32;
-            } else {
-                pool.grow(&mut self.hops);
-            }
-        }
-        self.hops.push(Hop {
-            departs: UNKNOWN,
-            leaves: 0,
-            first: 1,
-            since_strip: 0,
-            entered_by,
-            virtual_channel,
-            consumption: NONE,
-        });
+        self.make_room(pool);
+        self.enter(entered_by, virtual_channel, at);
+    }
+
+    /// As [`push`](Self::push), where there is room.
+    #[inline]
+    pub(super) fn enter(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
+        let vertex = self.end;
+        self.end += 1;
+        *self.hop_mut(vertex) = Hop::new(entered_by, virtual_channel);
         self.at = at;
         self.named = false;
+    }
+
+    /// Makes room in the ring: that of vertices that are no longer needed, or, unless they are many enough, a ring twice as large. O(1) amortised.
+    pub(super) fn make_room(&mut self, pool: &mut HopPool) {
+        if !self.is_full() {
+            return;
+        }
+        let capacity = self.hops.len() as u32;
+        self.origin = self.tail.saturating_sub(1);
+        let held = self.origin..self.end;
+        if 4 * held.len() <= 3 * capacity as usize && capacity > 0 {
+            return;
+        }
+        let mut larger = pool.get(2 * capacity as usize);
+        let mask = larger.len() as u32 - 1;
+        held.for_each(|vertex| larger[(vertex & mask) as usize] = *self.hop(vertex));
+        pool.put(std::mem::replace(&mut self.hops, larger));
     }
 
     /// Whether the next vertex needs room that those make which are no longer needed.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        self.hops.len() == self.hops.capacity()
+        self.end - self.origin >= self.hops.len() as u32
     }
 
     /// Returns its memory to the pool.
@@ -295,7 +341,7 @@ impl PathRoute {
     /// The vertex where the header is, or is heading for.
     #[inline]
     pub(crate) fn last(&self) -> u32 {
-        self.origin + self.hops.len() as u32 - 1
+        self.end - 1
     }
 
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
@@ -311,23 +357,20 @@ impl PathRoute {
     /// A vertex from the one before `tail` on.
     #[inline]
     pub(crate) fn hop(&self, vertex: u32) -> &Hop {
-        &self.hops[(vertex - self.origin) as usize]
+        debug_assert!((self.origin..self.end).contains(&vertex));
+        &self.hops[vertex as usize & (self.hops.len() - 1)]
     }
 
     #[inline]
     pub(crate) fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
-        &mut self.hops[(vertex - self.origin) as usize]
-    }
-
-    /// The vertices from one on that is not before `tail`, to be changed.
-    #[inline]
-    pub(crate) fn hops_from(&mut self, vertex: u32) -> &mut [Hop] {
-        &mut self.hops[(vertex - self.origin) as usize..]
+        debug_assert!((self.origin..self.end).contains(&vertex));
+        let mask = self.hops.len() - 1;
+        &mut self.hops[vertex as usize & mask]
     }
 
     /// The vertices from `tail` on.
     pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
-        (self.tail..).zip(&self.hops[(self.tail - self.origin) as usize..])
+        (self.tail..self.end).map(|vertex| (vertex, self.hop(vertex)))
     }
 }
 
@@ -340,25 +383,19 @@ pub(crate) struct HopPool {
 
 impl HopPool {
     /// The least number of vertices that is given out.
-    const LEAST: usize = 16;
+    const LEAST: usize = 32;
 
-    /// Moves the vertices to memory for twice as many.
-    #[cold]
-    fn grow(&mut self, hops: &mut Vec<Hop>) {
-        let capacity = (2 * hops.capacity()).max(Self::LEAST);
+    /// A ring for so many vertices, a power of two, or for the least that is given out.
+    fn get(&mut self, capacity: usize) -> Vec<Hop> {
+        let capacity = capacity.max(Self::LEAST);
         let class = (capacity / Self::LEAST).ilog2() as usize;
         let spare = self.spare.get_mut(class).and_then(Vec::pop);
-        let mut larger = spare.unwrap_or_else(|| Vec::with_capacity(capacity));
-        larger.extend_from_slice(hops);
-        self.put(std::mem::replace(hops, larger));
+        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity])
     }
 
-    fn put(&mut self, mut hops: Vec<Hop>) {
-        if hops.capacity() < Self::LEAST {
-            return;
-        }
-        hops.clear();
-        let class = (hops.capacity() / Self::LEAST).ilog2() as usize;
+    fn put(&mut self, hops: Vec<Hop>) {
+        let Some(class) = (hops.len() / Self::LEAST).checked_ilog2() else { return };
+        let class = class as usize;
         if self.spare.len() <= class {
             self.spare.resize_with(class + 1, Vec::new);
         }

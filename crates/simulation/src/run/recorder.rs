@@ -11,14 +11,15 @@ use crate::run::link_use::{Crossing, LinkCounter};
 use crate::run::result::{KindLatency, Latency, Messages, Parts, Window};
 use crate::run::sample::Sample;
 
-/// A message on its way.
+/// A message on its way, or one that is complete behind others that are not.
 struct Open {
     source: NodeId,
     generated: Cycle,
     length: u32,
+    /// Destinations without the message.
+    remaining: u32,
     /// Destinations in increasing order, with whether they have the message.
     wanted: Vec<(NodeId, bool)>,
-    remaining: usize,
     /// Sum over deliveries of their latencies.
     sum: u64,
     last: Option<Delivery>,
@@ -51,7 +52,7 @@ pub(crate) const ALL: u64 = u64::MAX / 4;
 /// Watches every message and every link.
 pub(crate) struct Recorder {
     goal: Goal,
-    open: VecDeque<Option<Open>>,
+    open: VecDeque<Open>,
     /// The id of the first message in `open`.
     first_open: u64,
     generated: u64,
@@ -173,9 +174,10 @@ impl Recorder {
         self.batches.as_ref()?.behind(share, settled)
     }
 
-    /// A message is at all of its destinations.
-    fn complete(&mut self, message: u64, open: Open) {
-        let Open { generated, length, wanted, sum, last, .. } = open;
+    /// A message is at all of its destinations, after this delivery.
+    fn complete(&mut self, last: &Delivery) {
+        let Open { generated, length, sum, ref mut wanted, .. } = self.open[(last.message - self.first_open) as usize];
+        let wanted = std::mem::take(wanted);
         if self.window_open {
             self.window.completed += 1;
             self.flits.accepted += u64::from(length);
@@ -183,11 +185,11 @@ impl Recorder {
         self.delivered += 1;
         let destinations = wanted.len();
         self.spare.push(wanted);
-        while self.open.front().is_some_and(Option::is_none) {
+        while self.open.front().is_some_and(|open| open.remaining == 0) {
             self.open.pop_front();
             self.first_open += 1;
         }
-        let (Some(place), Some(last)) = (self.place(message), last) else { return };
+        let Some(place) = self.place(last.message) else { return };
         let latency = last.delivered - generated;
         self.complete += 1;
         self.total_latency += latency;
@@ -281,27 +283,32 @@ impl Observer for Recorder {
     fn generated(&mut self, message: &Generated<'_>) {
         let mut wanted = self.spare.pop().unwrap_or_default();
         wanted.clear();
-        wanted.extend(message.destinations.iter().map(|&node| (node, false)));
-        wanted.sort_unstable();
-        let remaining = wanted.len();
+        match *message.destinations {
+            [node] => wanted.push((node, false)),
+            ref several => {
+                wanted.extend(several.iter().map(|&node| (node, false)));
+                wanted.sort_unstable();
+            }
+        }
+        let remaining = wanted.len() as u32;
         self.generated += 1;
-        self.open.push_back(Some(Open {
+        self.open.push_back(Open {
             source: message.source,
             generated: message.at,
             length: message.length,
-            wanted,
             remaining,
+            wanted,
             sum: 0,
             last: None,
-        }));
+        });
         if self.window_open {
             self.window.generated += 1;
-            self.window.offered += remaining as u64;
+            self.window.offered += u64::from(remaining);
             if let (Some(place), Some(batches)) = (self.place(message.message), &mut self.batches) {
-                batches.generated(place, message.at, remaining as u64);
+                batches.generated(place, message.at, u64::from(remaining));
             }
             self.flits.injected += u64::from(message.length);
-            self.flits.offered += u64::from(message.length) * remaining as u64;
+            self.flits.offered += u64::from(message.length) * u64::from(remaining);
         }
     }
 
@@ -328,7 +335,7 @@ impl Observer for Recorder {
             return;
         }
         self.deliveries += 1;
-        let open = delivery.message.checked_sub(self.first_open).and_then(|i| self.open[i as usize].as_mut());
+        let open = delivery.message.checked_sub(self.first_open).map(|place| &mut self.open[place as usize]);
         let unseen = open.and_then(|open| {
             let place = open.wanted.binary_search_by_key(&delivery.node, |wanted| wanted.0).ok()?;
             (!std::mem::replace(&mut open.wanted[place].1, true)).then_some(open)
@@ -342,8 +349,10 @@ impl Observer for Recorder {
         open.sum += delivery.delivered - open.generated;
         // Of several in the last cycle, the worm with the smallest id counts: the same on every engine.
         let order = |d: &Delivery| (d.delivered, std::cmp::Reverse((d.worm, d.node)));
-        if open.last.as_ref().is_none_or(|last| order(last) < order(delivery)) {
-            open.last = Some(*delivery);
+        let last = open.last.filter(|last| order(last) > order(delivery)).unwrap_or(*delivery);
+        let complete = open.remaining == 0;
+        if !complete {
+            open.last = Some(last);
         }
         if self.window_open {
             self.window.delivered += 1;
@@ -352,11 +361,8 @@ impl Observer for Recorder {
                 batches.delivered();
             }
         }
-        if open.remaining > 0 {
-            return;
-        }
-        if let Some(open) = self.open[(delivery.message - self.first_open) as usize].take() {
-            self.complete(delivery.message, open);
+        if complete {
+            self.complete(&last);
         }
     }
 

@@ -312,6 +312,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let mut messages = MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed);
         let mut ids = 0u64..;
         let mut planner = Planner::new(scenario.algorithm.as_ref());
+        let mut plan = Plan::default();
         while let (Some(message), Some(id)) = (messages.next(), ids.next()) {
             if let Goal::Drained { count, until } = goal
                 && (id >= count || message.at >= until)
@@ -359,7 +360,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 }
             }
             let multicast = Multicast::from_vec(message.source, message.destinations);
-            let plan = planner.plan(&multicast);
+            planner.plan_into(&multicast, &mut plan);
             self.check(&plan, &multicast)?;
             self.slowest = self.slowest.max(self.contention_free_bound(message.length, &plan));
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {
@@ -379,7 +380,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
                 self.engine.observer_mut().0.relays(id, relay);
             }
-            self.engine.submit(message.at, id, message.length, plan);
+            self.engine.submit_from(message.at, id, message.length, &mut plan);
             messages.reuse(multicast.into_destinations());
         }
         // A source that has come to an end: let everything arrive.

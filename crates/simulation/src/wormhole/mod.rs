@@ -125,7 +125,11 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
         self.core.has_room(worms)
     }
 
-    fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
+    fn submit(&mut self, at: Cycle, message: u64, length: u32, mut plan: Plan) {
+        self.core.submit(at, message, length, &mut plan);
+    }
+
+    fn submit_from(&mut self, at: Cycle, message: u64, length: u32, plan: &mut Plan) {
         self.core.submit(at, message, length, plan);
     }
 

@@ -275,6 +275,14 @@ impl SharedLinks {
 
     /// All rounds of a cycle; notes where flits move if that is asked for.
     fn rounds<const MOVES: bool>(&mut self, worms: &mut [WormState<FlitMovement>], now: Cycle) {
+        if self.away.lags.is_empty() {
+            self.rounds_with::<MOVES, false>(worms, now);
+        } else {
+            self.rounds_with::<MOVES, true>(worms, now);
+        }
+    }
+
+    fn rounds_with<const MOVES: bool, const LAGS: bool>(&mut self, worms: &mut [WormState<FlitMovement>], now: Cycle) {
         self.moves = 0;
         self.moved.clear();
         // It is never freed, and no flit that comes makes it ready.
@@ -284,7 +292,7 @@ impl SharedLinks {
         let mut freed = std::mem::take(&mut self.freed);
         loop {
             for &channel in offered.as_slice() {
-                self.serve::<MOVES>(channel, worms, now, &mut freed);
+                self.serve::<MOVES, LAGS>(channel, worms, now, &mut freed);
             }
             self.moves += offered.length;
             offered.clear();
@@ -321,7 +329,7 @@ impl SharedLinks {
 
     /// A link serves the ready stream whose turn it is.
     #[inline]
-    fn serve<const MOVES: bool>(
+    fn serve<const MOVES: bool, const LAGS: bool>(
         &mut self,
         channel: u32,
         worms: &mut [WormState<FlitMovement>],
@@ -350,13 +358,13 @@ impl SharedLinks {
         if MOVES {
             self.moved.push(place);
         }
-        let lag = self.away.lags.of(channel);
+        let lag = if LAGS { self.away.lags.of(channel) } else { 0 };
         if vertex & TREE != 0 {
             before = self.copy(worms, worm, vertex, (now, lag == 0));
         } else if to_come == 0 {
             self.tails.push(worm);
         }
-        match self.lag_before(before) {
+        match if LAGS { self.lag_before(before) } else { 0 } {
             0 => {
                 let is_ready = self.frees(before as usize);
                 freed.push_if(before, is_ready);

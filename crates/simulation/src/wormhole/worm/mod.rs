@@ -16,6 +16,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
+use crate::core::departures::Departures;
 use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
 use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
@@ -106,16 +107,15 @@ impl Flits for WormMovement {
                 freed = now + 1 + Cycle::from(config.strip_delay);
                 times.strips(freed);
             }
-            worm.timers += 1;
             let routed = freed + 1 + Cycle::from(config.routing_delay);
             channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
         }
-        let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
-        let departing = times.settle(route, vertex + 1, pace);
-        route.give_back(slot, of_worm, departing, channels, reports, |channels, vertex| {
-            let event = Event::of_worm(Kind::Delivers, worm.id, slot, vertex);
-            channels.deliver(now, route.hop(vertex).departs, event);
-        });
+        // Most headers are still within the reach of the flits behind them: no departure can be known.
+        if times.has_more(route, vertex + 1, pace) {
+            let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
+            let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
+            times.settle(route, vertex + 1, pace, departures);
+        }
         true
     }
 }

@@ -6,10 +6,10 @@
 //! strips, the stripped flit counts like one that leaves.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
+use crate::core::departures::Departures;
 use crate::core::worm::{Hop, PathRoute};
-use crate::observers::observer::Cycle;
+use crate::observers::observer::{Cycle, Observer};
 
 /// What follows from when a path worm's header has left its vertices.
 #[derive(Default)]
@@ -23,6 +23,8 @@ pub struct PathTimes {
     window: VecDeque<u32>,
     /// The number of the first flit that left the vertex that the header left last.
     passed: u32,
+    /// When the header left the vertex that it left last, or `Cycle::MAX`.
+    left_at: Cycle,
     /// The last departure that is known.
     last_departure: Cycle,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
@@ -45,6 +47,12 @@ impl Pace {
         i64::from(self.flits) - (u64::from(m - v) * u64::from(self.buffer)) as i64
     }
 
+    /// Whether no flit has to leave vertex m before the last one can leave vertex v.
+    #[inline]
+    fn reaches(self, m: u32, v: u32) -> bool {
+        u64::from(m - v) * u64::from(self.buffer) >= u64::from(self.flits)
+    }
+
     /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
     fn weight(self, m: u32, hop: &Hop) -> i64 {
         hop.leaves as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(hop.first)
@@ -54,7 +62,7 @@ impl Pace {
 impl PathTimes {
     /// The worm enters the network; `window` is empty.
     pub(super) fn start(&mut self, window: VecDeque<u32>) {
-        *self = Self { window, passed: 1, strip_at: Cycle::MAX, ..Self::default() };
+        *self = Self { window, passed: 1, left_at: Cycle::MAX, strip_at: Cycle::MAX, ..Self::default() };
     }
 
     /// The worm has left it: gives the memory of its window back.
@@ -64,22 +72,25 @@ impl PathTimes {
     }
 
     /// The header leaves a vertex.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
     pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle, pace: Pace) {
-        let hop = route.hop_mut(vertex);
-        hop.leaves = now;
-        if !self.strips {
-            if vertex > 0 && now - route.hop(vertex - 1).leaves > Cycle::from(pace.buffer) {
-                self.add_to_window(route, vertex, pace);
-            }
-            return;
+        route.hop_mut(vertex).leaves = now;
+        if self.strips {
+            self.leaves_stripping(route, vertex, now);
+        } else if now.saturating_sub(self.left_at) > Cycle::from(pace.buffer) {
+            self.add_to_window(route, vertex, pace);
         }
+        self.left_at = now;
+    }
+
+    fn leaves_stripping(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
         if self.strip_at != Cycle::MAX {
             self.passed += 1;
-            hop.since_strip = (now - self.strip_at) as u32;
+            route.since_strip.push((now - self.strip_at) as u32);
             self.strip_at = Cycle::MAX;
         }
-        hop.first = self.passed;
+        route.hop_mut(vertex).first = self.passed;
     }
 
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
@@ -96,41 +107,36 @@ impl PathTimes {
         self.last_departure
     }
 
-    /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
-    /// vertices and returns which these are. O(1) amortised a vertex.
+    /// Whether [`settle`](Self::settle) may find anything.
     #[inline]
-    pub(super) fn settle(&mut self, route: &mut PathRoute, known: u32, pace: Pace) -> Range<u32> {
-        let from = self.settled;
-        // Most headers are still within the reach of the flits behind them: nothing can be known.
-        if !self.strips && !route.complete {
-            while pace.flit(known, self.settled) < 1 {
-                self.settle_first(route, pace);
-            }
-            return from..self.settled;
-        }
-        self.settle_more(route, known, pace);
-        from..self.settled
+    pub(super) fn has_more(&self, route: &PathRoute, known: u32, pace: Pace) -> bool {
+        self.strips || route.complete || pace.reaches(known, self.settled)
     }
 
-    /// As [`settle`](Self::settle), at the end of the path or where something is stripped.
+    /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
+    /// vertices and tells of them. O(1) amortised a vertex.
     #[inline(never)]
-    fn settle_more(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
-        if !self.strips {
-            return self.settle_rest(route, known, pace);
-        }
-        let passed = self.passed;
-        if !route.complete {
-            let flit = pace.flit(known, self.settled);
-            if flit > i64::from(passed) || (flit == i64::from(passed) && self.strip_at == Cycle::MAX) {
-                return;
+    pub(super) fn settle<O: Observer>(
+        &mut self,
+        route: &mut PathRoute,
+        known: u32,
+        pace: Pace,
+        mut departures: Departures<'_, O>,
+    ) {
+        if self.strips {
+            self.settle_windows(route, known, pace, &mut departures);
+        } else if route.complete {
+            self.settle_rest(route, known, pace, &mut departures);
+        } else {
+            while pace.reaches(known, self.settled) {
+                self.settle_first(route, pace, &mut departures);
             }
         }
-        self.settle_windows(route, known, pace);
     }
 
     /// Finds the departure of the first vertex, the window of which reaches to the header.
     #[inline]
-    fn settle_first(&mut self, route: &mut PathRoute, pace: Pace) {
+    fn settle_first<O: Observer>(&mut self, route: &mut PathRoute, pace: Pace, departures: &mut Departures<'_, O>) {
         let v = self.settled;
         let mut held_until = route.hop(v).leaves;
         while let Some(&m) = self.window.front() {
@@ -142,11 +148,15 @@ impl PathTimes {
             self.window.pop_front();
         }
         self.last_departure = held_until + Cycle::from(pace.flits - 1);
-        route.hop_mut(v).departs = self.last_departure;
+        let hop = route.hop_mut(v);
+        hop.departs = self.last_departure;
+        let hop = *hop;
         self.settled += 1;
+        departures.found(route, v, hop);
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
+    #[inline(never)]
     fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace) {
         let weight = pace.weight(vertex, route.hop(vertex));
         while self.window.back().is_some_and(|&m| pace.weight(m, route.hop(m)) <= weight) {
@@ -155,7 +165,15 @@ impl PathTimes {
         self.window.push_back(vertex);
     }
 
-    fn settle_windows(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+    /// The times where something is stripped.
+    #[inline(never)]
+    fn settle_windows<O: Observer>(
+        &mut self,
+        route: &mut PathRoute,
+        known: u32,
+        pace: Pace,
+        departures: &mut Departures<'_, O>,
+    ) {
         let passed = self.passed;
         while self.settled < known {
             let v = self.settled;
@@ -188,26 +206,41 @@ impl PathTimes {
             // The flit that is paced by the one stripped just behind the window.
             let behind = self.window_end;
             if behind < known {
-                let Hop { leaves, first, since_strip, .. } = *route.hop(behind);
-                if since_strip > 0 && pace.flit(behind, v) == i64::from(first) - 1 {
-                    last = last.max((leaves - Cycle::from(since_strip)) as i64);
+                let Hop { leaves, first, .. } = *route.hop(behind);
+                if pace.flit(behind, v) == i64::from(first) - 1
+                    && let Ok(strip) = route.strips.binary_search(&(behind - 1))
+                {
+                    last = last.max((leaves - Cycle::from(route.since_strip[strip])) as i64);
                 }
             }
-            route.hop_mut(v).departs = last as Cycle;
+            let hop = route.hop_mut(v);
+            hop.departs = last as Cycle;
+            let hop = *hop;
             self.last_departure = last as Cycle;
             self.settled += 1;
+            departures.found(route, v, hop);
         }
     }
 
     /// The times where nothing is stripped and all windows reach to the path's end: running maxima from there.
-    fn settle_rest(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+    #[inline]
+    fn settle_rest<O: Observer>(
+        &mut self,
+        route: &mut PathRoute,
+        known: u32,
+        pace: Pace,
+        departures: &mut Departures<'_, O>,
+    ) {
         let mut held_until = 0;
         self.last_departure = route.hop(known - 1).leaves + Cycle::from(pace.flits - 1);
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
-        for hop in route.hops_from(self.settled).iter_mut().rev() {
+        for vertex in (self.settled..known).rev() {
+            let hop = route.hop_mut(vertex);
             held_until = held_until.max(hop.leaves + Cycle::from(pace.flits - 1));
             hop.departs = held_until;
+            let hop = *hop;
             held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
+            departures.found(route, vertex, hop);
         }
         self.settled = known;
     }
