@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wormcast_multicast::{Algorithm, Descriptor, Sends, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
-    Branching, ChannelNumbering, ClosedForm, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
+    ChannelNumbering, ClosedForm, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
     analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
@@ -134,11 +134,9 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 ) -> Result<Report, E> {
     let (network, settings) = (unicasts.network(), &settings.on_channels_of(unicasts.relation()));
     let branching = settings.given_branching(network)?;
-    let mut dependencies = unicasts.dependencies()?;
-    let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
-    if multicasts.has_trees() && settings.is_lockstep_on_several(Branching::LOCKSTEP) {
-        return Err(AnalysisError::TreesOnVirtualChannels("a given multicast".to_owned()).into());
-    }
+    // Where virtual channels are told apart, worms are followed on as many as there are.
+    let mut dependencies = unicasts.dependencies()?.with_virtual_channels(settings.virtual_channels());
+    let multicasts = Multicasts::beside(unicasts.relation(), branching, &mut dependencies, give)?;
     let found = Found::new(network, dependencies, settings, Some(multicasts));
     Ok(report(unicasts, settings, found)?)
 }
@@ -154,15 +152,10 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     let settings = &settings.on_channels(u32::from(needed));
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
-    if trees
-        && settings.virtual_channels() > u32::from(needed)
-        && settings.is_lockstep_on_several(algorithm.branching())
-    {
-        return Err(AnalysisError::TreesOnVirtualChannels(format!("`{}`", algorithm.name())));
-    }
     let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;
     let relation = algorithm.routing();
-    let resources = CycleResource::all(network, cycle.as_deref());
+    let on = virtual_channels_of(&dependencies, cycle.as_deref(), settings, consumption_ports);
+    let resources = told(network, cycle.as_deref(), on);
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.algorithm = Some(algorithm.name().to_owned());
     report.numbering = unicast_proof(network, &dependencies);
@@ -244,7 +237,7 @@ pub fn steps_of_scenario(scenario: &Scenario) -> usize {
 struct Found<'n> {
     cycle: Option<Vec<Resource>>,
     /// The virtual channel of each channel of the cycle, where the routing divides several.
-    virtual_channels: Option<Vec<u32>>,
+    virtual_channels: Option<Vec<Option<u32>>>,
     numbering: Option<ChannelNumbering>,
     multicasts: Option<Multicasts<'n>>,
 }
@@ -258,12 +251,39 @@ impl<'n> Found<'n> {
     ) -> Self {
         let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
         let cycle = dependencies.deadlock(settings.consumption_ports(None));
-        let several = cycle.is_some() && settings.virtual_channels() > 1;
-        let divided = several.then(|| dependencies.divided_deadlock()).flatten();
-        let virtual_channels =
-            divided.map(|cycle| cycle.into_iter().map(|(_, virtual_channel)| virtual_channel).collect());
+        let ports = settings.consumption_ports(None);
+        let virtual_channels = virtual_channels_of(&dependencies, cycle.as_deref(), settings, ports);
         Self { cycle, virtual_channels, numbering: unicast_proof(network, &dependencies), multicasts }
     }
+}
+
+/// The virtual channel of each channel of a cycle, where several are told apart.
+fn virtual_channels_of(
+    dependencies: &Dependencies<'_>,
+    cycle: Option<&[Resource]>,
+    settings: &Settings,
+    consumption_ports: u32,
+) -> Option<Vec<Option<u32>>> {
+    if cycle.is_none() || settings.virtual_channels() == 1 {
+        return None;
+    }
+    let divided = dependencies.divided_deadlock(consumption_ports)?;
+    Some(divided.into_iter().map(|(_, virtual_channel)| virtual_channel).collect())
+}
+
+/// The resources of a cycle for the report, with their virtual channels.
+fn told(
+    network: &Network,
+    cycle: Option<&[Resource]>,
+    virtual_channels: Option<Vec<Option<u32>>>,
+) -> Option<Vec<CycleResource>> {
+    let resources = CycleResource::all(network, cycle)?;
+    let Some(on) = virtual_channels else { return Some(resources) };
+    let told = |(resource, on): (CycleResource, Option<u32>)| match on {
+        Some(on) => resource.on_virtual_channel(on),
+        None => resource,
+    };
+    Some(resources.into_iter().zip(on).map(told).collect())
 }
 
 /// The report on unicasts, and on multicasts beside them.
@@ -272,10 +292,7 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     let Found { cycle, virtual_channels, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
-    let mut resources = CycleResource::all(network, cycle);
-    if let (Some(resources), Some(on)) = (&mut resources, virtual_channels) {
-        *resources = resources.drain(..).zip(on).map(|(channel, on)| channel.on_virtual_channel(on)).collect();
-    }
+    let resources = told(network, cycle, virtual_channels);
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.numbering = numbering;
     report.replication = settings.replication;
