@@ -163,13 +163,13 @@ impl Ahead {
         self.stands.clear();
     }
 
-    /// Whether this adds anything.
-    fn add(&mut self, other: &Self) -> bool {
-        let size = |ahead: &Self| ahead.requests.count_ones(..) + ahead.stands.count_ones(..);
-        let before = size(self);
+    fn add(&mut self, other: &Self) {
         self.requests.union_with(&other.requests);
         self.stands.union_with(&other.stands);
-        size(self) > before
+    }
+
+    fn size(&self) -> usize {
+        self.requests.count_ones(..) + self.stands.count_ones(..)
     }
 }
 
@@ -247,16 +247,18 @@ impl<'n> Waits<'n> {
                 let mut grown = false;
                 for &vertex in &found.reached {
                     let mut own = std::mem::take(&mut scratch[vertex as usize]);
+                    let before = if found.circles { own.size() } else { 0 };
                     own.stands.grow_and_insert(vertex as usize);
                     match following.asked[vertex as usize] {
-                        NONE => grown |= onward.get(&(number, vertex)).is_some_and(|onward| own.add(onward)),
+                        NONE => onward.get(&(number, vertex)).into_iter().for_each(|onward| own.add(onward)),
                         request => {
                             own.requests.grow_and_insert(request as usize);
                             for &next in &*self.requests[request as usize] {
-                                grown |= own.add(&scratch[next as usize]);
+                                own.add(&scratch[next as usize]);
                             }
                         }
                     }
+                    grown |= found.circles && own.size() > before;
                     scratch[vertex as usize] = own;
                 }
                 if !found.circles || !grown {
@@ -266,12 +268,16 @@ impl<'n> Waits<'n> {
             for &vertex in &found.reached {
                 all[vertex as usize].add(&scratch[vertex as usize]);
             }
+            // Many ask for the same.
+            let mut behind: HashMap<u32, Ahead> = HashMap::new();
             for &(leg, held, request) in &found.came {
-                let onward = onward.entry((leg, held)).or_default();
-                onward.requests.grow_and_insert(request as usize);
-                for &next in &*self.requests[request as usize] {
-                    onward.add(&scratch[next as usize]);
-                }
+                let behind = behind.entry(request).or_insert_with(|| {
+                    let mut all = Ahead::default();
+                    all.requests.grow_and_insert(request as usize);
+                    self.requests[request as usize].iter().for_each(|&next| all.add(&scratch[next as usize]));
+                    all
+                });
+                onward.entry((leg, held)).or_default().add(behind);
             }
         }
         self.ahead = Some(all);
