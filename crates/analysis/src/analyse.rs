@@ -165,8 +165,13 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     report.replication =
         settings.replication.or_else(|| algorithm.capabilities().switches.map(|_| Replicating::Asynchronous));
     if let Some(budget) = settings.reachable {
-        let question =
-            Question { messages: None, algorithm: Some(algorithm), consumption_ports, safe: report.deadlock_free };
+        let question = Question {
+            messages: None,
+            algorithm: Some(algorithm),
+            consumption_ports,
+            fixed: false,
+            safe: report.deadlock_free,
+        };
         let reached = report.part(REACHABILITY, || reach(settings, budget, relation, question));
         report.reachability = reached.transpose()?;
     }
@@ -216,14 +221,20 @@ fn sent_by(algorithm: &dyn Algorithm) -> Option<Sends> {
 }
 
 /// The time that [`deadlock_of_scenario`] takes, roughly, in steps of some tens of nanoseconds: the routers times the channels where routes have to be followed, and else a few for each channel,
-/// for path worms, worms that switches replicate, trees and unicasts over permitted turns, and unicasts whose relation has a [closed form](wormcast_routing::ClosedForm).
+/// for path worms, worms that switches replicate, trees and unicasts over permitted turns, and unicasts whose relation has a [closed form](wormcast_routing::ClosedForm). Where path worms are followed by virtual
+/// channels, from every stop to every other one, the routers squared times the channels.
 pub fn steps_of_scenario(scenario: &Scenario) -> usize {
     /// For each channel: the turns from it and to it, each looked at several times.
     const TURNS: usize = 64;
     let (network, algorithm) = (scenario.network(), scenario.algorithm());
     let relation = algorithm.routing();
+    let divided = relation.capabilities().virtual_channels.is_some();
     let over_turns = relation.capabilities().turns.is_some();
-    let at_once = match sent_by(algorithm) {
+    let sent = sent_by(algorithm);
+    if divided && sent == Some(Sends::Paths) {
+        return network.routers().saturating_mul(network.routers()).saturating_mul(network.channels());
+    }
+    let at_once = match sent {
         Some(Sends::Paths | Sends::Encoded) => true,
         Some(Sends::Unicasts) => over_turns || <dyn ClosedForm>::of(relation).is_some(),
         Some(Sends::Trees) => over_turns,
@@ -321,7 +332,8 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
             Some(multicasts) => multicasts.with(messages),
             None => messages,
         };
-        let question = Question { messages, algorithm: None, consumption_ports, safe };
+        let fixed = matches!(unicasts, Unicasts::Tables(..)) || multicasts.is_some_and(Multicasts::has_fixed_paths);
+        let question = Question { messages, algorithm: None, consumption_ports, fixed, safe };
         let reached = report.part(REACHABILITY, || reach(settings, budget, relation, question));
         report.reachability = reached.transpose()?;
     }

@@ -19,6 +19,8 @@ pub(crate) struct Multicasts<'n> {
     /// The multicasts as messages, unless a worm of one of them has a choice of routes.
     messages: Option<Vec<Sendable>>,
     trees: bool,
+    /// Whether there are paths that another relation routes.
+    fixed: bool,
 }
 
 /// Takes the worms of given multicasts while their dependencies are added to those of the unicasts.
@@ -39,7 +41,7 @@ impl Adding<'_, '_, '_> {
         multicast: &Multicast,
         plan: &Plan,
     ) -> Result<(), AnalysisError> {
-        let Multicasts { network, relation, branching, all, messages, trees } = &mut *self.multicasts;
+        let Multicasts { network, relation, branching, all, messages, trees, fixed: of_others } = &mut *self.multicasts;
         let (network, branching) = (*network, *branching);
         // Routings with classes have no other options.
         let classes =
@@ -50,6 +52,7 @@ impl Adding<'_, '_, '_> {
         let mut own = Dependencies::new(network);
         own.add_worms(|worms| add_plan(worms, routing, plan, branching))?;
         *trees |= plan.worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
+        *of_others |= !same && plan.worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Path(_)));
         all.push((line, own));
         let plan = if same { Some(plan.clone()) } else { fixed(routing, plan) };
         match (&mut *messages, plan) {
@@ -69,8 +72,15 @@ impl<'n> Multicasts<'n> {
         give: impl FnOnce(&mut Adding<'_, '_, 'n>) -> Result<(), E>,
     ) -> Result<Self, E> {
         let network = &**relation.network();
-        let mut multicasts =
-            Self { network, relation, branching, all: Vec::new(), messages: Some(Vec::new()), trees: false };
+        let mut multicasts = Self {
+            network,
+            relation,
+            branching,
+            all: Vec::new(),
+            messages: Some(Vec::new()),
+            trees: false,
+            fixed: false,
+        };
         dependencies.add_worms(|worms| give(&mut Adding { multicasts: &mut multicasts, worms }))?;
         Ok(multicasts)
     }
@@ -85,6 +95,11 @@ impl<'n> Multicasts<'n> {
     /// Whether the worms of some are trees.
     pub(crate) fn has_trees(&self) -> bool {
         self.trees
+    }
+
+    /// Whether there are paths that another relation than that of the unicasts routes.
+    pub(crate) fn has_fixed_paths(&self) -> bool {
+        self.fixed
     }
 
     pub(crate) fn count(&self) -> usize {

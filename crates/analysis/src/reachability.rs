@@ -6,8 +6,8 @@ use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{ForwardingTables, MergedClasses, Output, RoutingRelation, Target};
 use wormcast_simulation::{
-    DeadlockSchedule, EngineConfig, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided, Wormhole,
-    search_deadlock,
+    DeadlockSchedule, EngineConfig, NotCovered, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided,
+    Wormhole, search_deadlock,
 };
 
 use crate::error::AnalysisError;
@@ -84,6 +84,8 @@ pub(crate) struct Question<'a> {
     /// The algorithm, if worms are those of one.
     pub(crate) algorithm: Option<&'a dyn Algorithm>,
     pub(crate) consumption_ports: u32,
+    /// Whether some paths take channels that do not depend on the relation.
+    pub(crate) fixed: bool,
     /// Whether the check has found that there is no deadlock.
     pub(crate) safe: bool,
 }
@@ -226,7 +228,7 @@ pub(crate) fn reach(
     relation: &dyn RoutingRelation,
     question: Question<'_>,
 ) -> Result<Reached, AnalysisError> {
-    let Question { messages, algorithm, consumption_ports, safe } = question;
+    let Question { messages, algorithm, consumption_ports, fixed, safe } = question;
     let config = config(settings, relation.network(), algorithm, consumption_ports);
     let answer = |verdict, spent, reason| Reached {
         verdict,
@@ -237,6 +239,9 @@ pub(crate) fn reach(
         reason,
         trace: None,
     };
+    if fixed && config.virtual_channels > 1 {
+        return Err(NotCovered::VirtualChannels.into());
+    }
     if safe {
         return Ok(answer("not reachable", 0, None));
     }

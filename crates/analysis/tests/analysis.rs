@@ -13,10 +13,10 @@ use wormcast_multicast::{Algorithm, Multicast, Options, algorithm_by_name};
 use wormcast_network::watch::{Watch, WorkProgress, watched};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
 use wormcast_routing::{
-    Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, choose_tables,
-    routing_by_name,
+    HamiltonianAdaptive, Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels,
+    choose_tables, routing_by_name,
 };
-use wormcast_simulation::{Buffer, Reservation};
+use wormcast_simulation::{Buffer, NotCovered, Reservation};
 
 fn network(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -236,4 +236,37 @@ fn a_report_is_json() {
     assert_eq!(json["deadlock_free"], false);
     assert_eq!(json["reachability"]["verdict"], report.reachability.unwrap().verdict);
     assert!(json.get("missing").is_none() && json.get("numbering").is_none());
+}
+
+/// Given paths with several stops are followed by virtual channels beside the unicasts of a routing with classes, and by their own routing.
+#[test]
+fn given_paths_are_told_apart_by_virtual_channels() {
+    let mesh = network("mesh:3x3");
+    let routing = HamiltonianAdaptive::new(&mesh).unwrap();
+    let given = |name: &str, settings: &Settings| {
+        let multicasts = algorithm(name, &mesh);
+        of_multicasts(Unicasts::Routing(&routing), settings, |adding| {
+            [(0, [4, 8]), (8, [4, 0]), (2, [3, 6]), (6, [5, 1])].into_iter().try_for_each(|(source, to)| {
+                let multicast = Multicast::new(NodeId::new(source), &to.map(NodeId::new));
+                let line = u64::from(source);
+                adding.add(line, multicasts.routing(), &multicast, &multicasts.plan(&multicast))
+            })
+        })
+    };
+    let ports = |consumption_ports| Settings { consumption_ports: Some(consumption_ports), ..Settings::default() };
+    let safe = given("dual-path-adaptive", &ports(6)).unwrap();
+    assert!(safe.deadlock_free && safe.multicasts == Some(4), "{safe:?}");
+    // Few worms need fewer consumption channels than all that may be sent. Label routing, on any virtual channel, goes with the escape.
+    for name in ["dual-path-adaptive", "dual-path"] {
+        let least = (1..=6).find(|&count| given(name, &ports(count)).unwrap().deadlock_free);
+        assert!(least.is_some_and(|least| (2..6).contains(&least)), "{name}: {least:?}");
+    }
+    let one = Settings { virtual_channels: Some(1), reachable: Some(1_000_000), ..ports(4) };
+    let merged = given("dual-path-adaptive", &one).unwrap();
+    assert!(!merged.deadlock_free);
+    let reached = merged.reachability.unwrap();
+    assert_eq!((reached.verdict, reached.settings.virtual_channels), ("reachable", 1), "{reached:?}");
+    // Paths of another routing share links with unicasts as this one has them.
+    let few = Settings { virtual_channels: Some(2), reachable: Some(1000), ..ports(1) };
+    assert_eq!(given("dual-path", &few).unwrap_err(), AnalysisError::NotCovered(NotCovered::VirtualChannels));
 }

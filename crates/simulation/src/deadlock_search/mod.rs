@@ -123,6 +123,9 @@ pub enum NotCovered {
     /// Switches route and replicate the worms.
     #[error("switches choose the ways of its worms")]
     Encoded,
+    /// Several virtual channels, and paths whose channels are fixed, by tables or by another routing: where they share links, they would move as trees do.
+    #[error("links have several virtual channels, and some worms are routed by tables, or otherwise than unicasts")]
+    VirtualChannels,
     /// Fewer virtual channels than the routing needs.
     #[error("links have fewer virtual channels than its routing needs")]
     TooFewVirtualChannels,
