@@ -447,13 +447,16 @@ impl VirtualChannels for Drawn {
     }
 }
 
+/// A virtual channel.
+type OnLink = (ChannelId, u32);
+
 /// The check as it would be if a worm held nothing but the virtual channel behind its header.
 fn looks_safe_at_headers(
     network: &Network,
     count: u32,
     lanes: impl Fn(RouterId, Option<ChannelId>, RouterId, &mut Lanes),
 ) -> bool {
-    let mut states: Vec<((ChannelId, u32), Vec<(ChannelId, u32)>)> = Vec::new();
+    let mut states: Vec<(OnLink, Vec<OnLink>)> = Vec::new();
     let next = |at, arrived, target| {
         let mut all = Lanes::new();
         lanes(at, arrived, target, &mut all);
@@ -471,9 +474,9 @@ fn looks_safe_at_headers(
             }
         }
     }
-    let mut stuck: Vec<(ChannelId, u32)> = states.iter().map(|state| state.0).collect();
+    let mut stuck: Vec<OnLink> = states.iter().map(|state| state.0).collect();
     loop {
-        let blocked = |held: &(ChannelId, u32)| {
+        let blocked = |held: &OnLink| {
             states.iter().any(|(other, all)| other == held && all.iter().all(|next| stuck.contains(next)))
         };
         let still: Vec<_> = stuck.iter().filter(|held| blocked(held)).copied().collect();

@@ -121,13 +121,17 @@ impl<'n> Divided<'n> {
         }
         if of_unicasts && self.given.is_none() {
             let mut near = Waits::new(network, links_have);
-            groups.iter().for_each(|legs| near.add(legs, false));
+            for legs in &groups {
+                near.add(legs, false);
+            }
             if near.is_decided(ports) {
                 return Some(near);
             }
         }
         let mut waits = self.given.clone().unwrap_or_else(|| Waits::new(network, links_have));
-        groups.iter().for_each(|legs| waits.add(legs, true));
+        for legs in &groups {
+            waits.add(legs, true);
+        }
         Some(waits)
     }
 }
@@ -281,7 +285,9 @@ impl<'n> Dependencies<'n> {
         let Some(division) = relation.capabilities().virtual_channels else { return dependencies };
         let needed = usize::from(division.needed());
         let mut all = Waits::new(network, needed);
-        orders.iter().for_each(|order| all.add(&legs_in_order(division, order, needed), false));
+        for order in &orders {
+            all.add(&legs_in_order(division, order, needed), false);
+        }
         dependencies.waits = all.between_channels().collect();
         dependencies.stops = all.stops().map(|(arriving, leaving)| Stop { arriving, leaving: Some(leaving) }).collect();
         dependencies.tidy();

@@ -11,6 +11,9 @@ use super::Resource;
 use crate::capabilities::{Lanes, VcRange, VirtualChannels};
 use crate::relation::RoutingRelation;
 
+/// Appends what a header may take at a router.
+type LanesAt<'a> = dyn Fn(RouterId, Option<ChannelId>, &mut Lanes) + 'a;
+
 /// The part of worms' ways from where they start or have stopped to where they stop next, or to a waypoint.
 pub(super) struct Leg<'a> {
     pub(super) target: RouterId,
@@ -23,7 +26,7 @@ pub(super) struct Leg<'a> {
     /// Whether worms deliver at the target, and hold a consumption channel there if they go on.
     pub(super) delivers: bool,
     /// What a header may take at a router, by the channel on which it came.
-    pub(super) lanes: Box<dyn Fn(RouterId, Option<ChannelId>, &mut Lanes) + 'a>,
+    pub(super) lanes: Box<LanesAt<'a>>,
 }
 
 /// Legs of unicasts: over every waypoint, and to every target.
@@ -443,7 +446,9 @@ impl<'n> Waits<'n> {
         for &(held, request) in &self.through {
             through.entry(self.end_of(held)).or_default().push((held, request));
         }
-        through.values_mut().for_each(|list| list.sort_unstable());
+        for list in through.values_mut() {
+            list.sort_unstable();
+        }
         let mut starts: HashMap<RouterId, Vec<u32>> = HashMap::new();
         for &request in &self.starts {
             let Some(&first) = self.requests[request as usize].first() else { continue };
