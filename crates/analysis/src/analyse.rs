@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wormcast_multicast::{Algorithm, Descriptor, Sends, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
-    Branching, ChannelNumbering, ClosedForm, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
+    ChannelNumbering, ClosedForm, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
     analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
@@ -134,11 +134,9 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 ) -> Result<Report, E> {
     let (network, settings) = (unicasts.network(), &settings.on_channels_of(unicasts.relation()));
     let branching = settings.given_branching(network)?;
-    let mut dependencies = unicasts.dependencies()?;
-    let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
-    if multicasts.has_trees() && settings.is_lockstep_on_several(Branching::LOCKSTEP) {
-        return Err(AnalysisError::TreesOnVirtualChannels("a given multicast".to_owned()).into());
-    }
+    // Where virtual channels are told apart, worms are followed on as many as there are.
+    let mut dependencies = unicasts.dependencies()?.with_virtual_channels(settings.virtual_channels());
+    let multicasts = Multicasts::beside(unicasts.relation(), branching, &mut dependencies, give)?;
     let found = Found::new(network, dependencies, settings, Some(multicasts));
     Ok(report(unicasts, settings, found)?)
 }
@@ -154,15 +152,10 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     let settings = &settings.on_channels(u32::from(needed));
     let consumption_ports = settings.consumption_ports(Some(algorithm));
     let trees = worm_kinds(algorithm).trees;
-    if trees
-        && settings.virtual_channels() > u32::from(needed)
-        && settings.is_lockstep_on_several(algorithm.branching())
-    {
-        return Err(AnalysisError::TreesOnVirtualChannels(format!("`{}`", algorithm.name())));
-    }
     let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;
     let relation = algorithm.routing();
-    let resources = CycleResource::all(network, cycle.as_deref());
+    let on = virtual_channels_of(&dependencies, cycle.as_deref(), settings, consumption_ports);
+    let resources = told(network, cycle.as_deref(), on);
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.algorithm = Some(algorithm.name().to_owned());
     report.numbering = unicast_proof(network, &dependencies);
@@ -172,8 +165,13 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     report.replication =
         settings.replication.or_else(|| algorithm.capabilities().switches.map(|_| Replicating::Asynchronous));
     if let Some(budget) = settings.reachable {
-        let question =
-            Question { messages: None, algorithm: Some(algorithm), consumption_ports, safe: report.deadlock_free };
+        let question = Question {
+            messages: None,
+            algorithm: Some(algorithm),
+            consumption_ports,
+            fixed: false,
+            safe: report.deadlock_free,
+        };
         let reached = report.part(REACHABILITY, || reach(settings, budget, relation, question));
         report.reachability = reached.transpose()?;
     }
@@ -223,14 +221,20 @@ fn sent_by(algorithm: &dyn Algorithm) -> Option<Sends> {
 }
 
 /// The time that [`deadlock_of_scenario`] takes, roughly, in steps of some tens of nanoseconds: the routers times the channels where routes have to be followed, and else a few for each channel,
-/// for path worms, worms that switches replicate, trees and unicasts over permitted turns, and unicasts whose relation has a [closed form](wormcast_routing::ClosedForm).
+/// for path worms, worms that switches replicate, trees and unicasts over permitted turns, and unicasts whose relation has a [closed form](wormcast_routing::ClosedForm). Where path worms are followed by virtual
+/// channels, from every stop to every other one, the routers squared times the channels.
 pub fn steps_of_scenario(scenario: &Scenario) -> usize {
     /// For each channel: the turns from it and to it, each looked at several times.
     const TURNS: usize = 64;
     let (network, algorithm) = (scenario.network(), scenario.algorithm());
     let relation = algorithm.routing();
+    let divided = relation.capabilities().virtual_channels.is_some();
     let over_turns = relation.capabilities().turns.is_some();
-    let at_once = match sent_by(algorithm) {
+    let sent = sent_by(algorithm);
+    if divided && sent == Some(Sends::Paths) {
+        return network.routers().saturating_mul(network.routers()).saturating_mul(network.channels());
+    }
+    let at_once = match sent {
         Some(Sends::Paths | Sends::Encoded) => true,
         Some(Sends::Unicasts) => over_turns || <dyn ClosedForm>::of(relation).is_some(),
         Some(Sends::Trees) => over_turns,
@@ -244,7 +248,7 @@ pub fn steps_of_scenario(scenario: &Scenario) -> usize {
 struct Found<'n> {
     cycle: Option<Vec<Resource>>,
     /// The virtual channel of each channel of the cycle, where the routing divides several.
-    virtual_channels: Option<Vec<u32>>,
+    virtual_channels: Option<Vec<Option<u32>>>,
     numbering: Option<ChannelNumbering>,
     multicasts: Option<Multicasts<'n>>,
 }
@@ -258,12 +262,39 @@ impl<'n> Found<'n> {
     ) -> Self {
         let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
         let cycle = dependencies.deadlock(settings.consumption_ports(None));
-        let several = cycle.is_some() && settings.virtual_channels() > 1;
-        let divided = several.then(|| dependencies.divided_deadlock()).flatten();
-        let virtual_channels =
-            divided.map(|cycle| cycle.into_iter().map(|(_, virtual_channel)| virtual_channel).collect());
+        let ports = settings.consumption_ports(None);
+        let virtual_channels = virtual_channels_of(&dependencies, cycle.as_deref(), settings, ports);
         Self { cycle, virtual_channels, numbering: unicast_proof(network, &dependencies), multicasts }
     }
+}
+
+/// The virtual channel of each channel of a cycle, where several are told apart.
+fn virtual_channels_of(
+    dependencies: &Dependencies<'_>,
+    cycle: Option<&[Resource]>,
+    settings: &Settings,
+    consumption_ports: u32,
+) -> Option<Vec<Option<u32>>> {
+    if cycle.is_none() || settings.virtual_channels() == 1 {
+        return None;
+    }
+    let divided = dependencies.divided_deadlock(consumption_ports)?;
+    Some(divided.into_iter().map(|(_, virtual_channel)| virtual_channel).collect())
+}
+
+/// The resources of a cycle for the report, with their virtual channels.
+fn told(
+    network: &Network,
+    cycle: Option<&[Resource]>,
+    virtual_channels: Option<Vec<Option<u32>>>,
+) -> Option<Vec<CycleResource>> {
+    let resources = CycleResource::all(network, cycle)?;
+    let Some(on) = virtual_channels else { return Some(resources) };
+    let told = |(resource, on): (CycleResource, Option<u32>)| match on {
+        Some(on) => resource.on_virtual_channel(on),
+        None => resource,
+    };
+    Some(resources.into_iter().zip(on).map(told).collect())
 }
 
 /// The report on unicasts, and on multicasts beside them.
@@ -272,10 +303,7 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     let Found { cycle, virtual_channels, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
-    let mut resources = CycleResource::all(network, cycle);
-    if let (Some(resources), Some(on)) = (&mut resources, virtual_channels) {
-        *resources = resources.drain(..).zip(on).map(|(channel, on)| channel.on_virtual_channel(on)).collect();
-    }
+    let resources = told(network, cycle, virtual_channels);
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.numbering = numbering;
     report.replication = settings.replication;
@@ -304,7 +332,8 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
             Some(multicasts) => multicasts.with(messages),
             None => messages,
         };
-        let question = Question { messages, algorithm: None, consumption_ports, safe };
+        let fixed = matches!(unicasts, Unicasts::Tables(..)) || multicasts.is_some_and(Multicasts::has_fixed_paths);
+        let question = Question { messages, algorithm: None, consumption_ports, fixed, safe };
         let reached = report.part(REACHABILITY, || reach(settings, budget, relation, question));
         report.reachability = reached.transpose()?;
     }

@@ -23,9 +23,6 @@ pub enum AnalysisError {
         "the worms of given multicasts are not replicated by switches: they take `lockstep` or `independent` replication"
     )]
     Given,
-    /// Trees need links with one virtual channel.
-    #[error("{0} sends trees, which move in lockstep on one virtual channel only")]
-    TreesOnVirtualChannels(String),
     /// There are fewer consumption channels than worms are bound to.
     #[error("`{algorithm}` binds its worms to {bound} consumption channels at every node, not {given}")]
     TooFewConsumptionPorts {

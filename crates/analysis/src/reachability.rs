@@ -4,10 +4,10 @@ use serde::Serialize;
 use wormcast_multicast::{Algorithm, Branch, Itinerary, Multicast, Plan, Tree, Worm};
 use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{ForwardingTables, Output, RoutingRelation, Target};
+use wormcast_routing::{ForwardingTables, MergedClasses, Output, RoutingRelation, Target};
 use wormcast_simulation::{
-    DeadlockSchedule, EngineConfig, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided, Wormhole,
-    search_deadlock,
+    DeadlockSchedule, EngineConfig, NotCovered, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided,
+    Wormhole, search_deadlock,
 };
 
 use crate::error::AnalysisError;
@@ -56,6 +56,8 @@ pub struct RunSettings {
     pub injection_ports: u32,
     /// Consumption channels of a node.
     pub consumption_ports: u32,
+    /// Virtual channels of a link.
+    pub virtual_channels: u32,
     /// The startup of a worm, in cycles.
     pub startup: u32,
     /// The routing delay of a header, in cycles.
@@ -68,6 +70,7 @@ impl RunSettings {
             buffer: config.buffer,
             injection_ports: config.ports.injection,
             consumption_ports: config.ports.consumption,
+            virtual_channels: config.virtual_channels,
             startup: config.startup,
             routing_delay: config.routing_delay,
         }
@@ -81,6 +84,8 @@ pub(crate) struct Question<'a> {
     /// The algorithm, if worms are those of one.
     pub(crate) algorithm: Option<&'a dyn Algorithm>,
     pub(crate) consumption_ports: u32,
+    /// Whether some paths take channels that do not depend on the relation.
+    pub(crate) fixed: bool,
     /// Whether the check has found that there is no deadlock.
     pub(crate) safe: bool,
 }
@@ -213,6 +218,9 @@ fn parts(worm: &Worm) -> usize {
     }
 }
 
+/// The part of the budget that is kept for a second search.
+const KEPT: u64 = 8;
+
 /// Searches with a budget of `budget` steps.
 pub(crate) fn reach(
     settings: &Settings,
@@ -220,7 +228,7 @@ pub(crate) fn reach(
     relation: &dyn RoutingRelation,
     question: Question<'_>,
 ) -> Result<Reached, AnalysisError> {
-    let Question { messages, algorithm, consumption_ports, safe } = question;
+    let Question { messages, algorithm, consumption_ports, fixed, safe } = question;
     let config = config(settings, relation.network(), algorithm, consumption_ports);
     let answer = |verdict, spent, reason| Reached {
         verdict,
@@ -231,9 +239,14 @@ pub(crate) fn reach(
         reason,
         trace: None,
     };
+    if fixed && config.virtual_channels > 1 {
+        return Err(NotCovered::VirtualChannels.into());
+    }
     if safe {
         return Ok(answer("not reachable", 0, None));
     }
+    // On fewer virtual channels than its classes need, what they lack is one with the last, as the check has it.
+    let relation = &MergedClasses::new(relation);
     let mut left = budget;
     let messages = match (messages, algorithm) {
         (Some(messages), _) => messages,
@@ -243,16 +256,17 @@ pub(crate) fn reach(
         },
         (None, None) => return Err(AnalysisError::Undelivered),
     };
-    let mut search = |config: &EngineConfig| {
-        let found = search_deadlock(relation, config, &messages, left)?;
+    let kept = left / KEPT;
+    let mut search = |config: &EngineConfig, kept: u64| {
+        let found = search_deadlock(relation, config, &messages, left - kept)?;
         left -= found.spent;
         Ok::<_, AnalysisError>(Reachability { spent: budget - left, budget, ..found })
     };
     let mut run = config;
-    let mut found = search(&config)?;
-    if found.verdict == ReachabilityVerdict::NotDecided(Undecided::NoSchedule) {
+    let mut found = search(&config, kept)?;
+    if let ReachabilityVerdict::NotDecided(Undecided::NoSchedule | Undecided::Sets { .. }) = found.verdict {
         // Worms of one node that start without delay meet in more ways.
-        let more = search(&EngineConfig { startup: 0, ..config })?;
+        let more = search(&EngineConfig { startup: 0, ..config }, 0)?;
         // What is left of the budget may not be enough to say more than the first search.
         if matches!(more.verdict, ReachabilityVerdict::NotDecided(Undecided::Routes | Undecided::Sets { .. })) {
             found.spent = more.spent;
@@ -318,10 +332,12 @@ impl Reached {
 impl RunSettings {
     /// As people read them.
     pub fn text(&self) -> String {
-        let Self { buffer, injection_ports, consumption_ports, startup, routing_delay } = self;
+        let Self { buffer, injection_ports, consumption_ports, virtual_channels, startup, routing_delay } = self;
+        let several =
+            if *virtual_channels > 1 { format!(", virtual_channels {virtual_channels}") } else { String::new() };
         format!(
             "startup {startup}, routing_delay {routing_delay}, buffer {buffer}, injection_ports {injection_ports}, \
-             consumption_ports {consumption_ports}"
+             consumption_ports {consumption_ports}{several}"
         )
     }
 }

@@ -91,12 +91,6 @@ impl Settings {
         Wormhole { buffer: self.buffer, replication, reservation: self.reservation, ..Wormhole::default() }
     }
 
-    /// Whether trees, which are otherwise replicated as they are meant to be, are on several virtual channels in lockstep.
-    pub(crate) fn is_lockstep_on_several(&self, meant: Branching) -> bool {
-        let lockstep = self.switching().for_branching(meant).replication == Some(BranchReplication::Lockstep);
-        lockstep && self.virtual_channels() > 1
-    }
-
     /// How the trees of given multicasts branch: in lockstep, where the settings say nothing else.
     pub(crate) fn given_branching(&self, network: &Network) -> Result<Branching, AnalysisError> {
         let switching = self.switching();

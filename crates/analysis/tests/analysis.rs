@@ -13,10 +13,10 @@ use wormcast_multicast::{Algorithm, Multicast, Options, algorithm_by_name};
 use wormcast_network::watch::{Watch, WorkProgress, watched};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
 use wormcast_routing::{
-    Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, choose_tables,
-    routing_by_name,
+    HamiltonianAdaptive, Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels,
+    choose_tables, routing_by_name,
 };
-use wormcast_simulation::{Buffer, Reservation};
+use wormcast_simulation::{Buffer, NotCovered, Reservation};
 
 fn network(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -105,7 +105,7 @@ fn given_multicasts_close_a_cycle_together() {
     let lines: Vec<u64> = both.closed_by.iter().flatten().flat_map(|step| step.multicasts.clone()).collect();
     assert!(lines.contains(&1) && lines.contains(&2), "{lines:?}");
     let several = Settings { virtual_channels: Some(2), ..Settings::default() };
-    assert!(matches!(with(&[1], &several), Err(AnalysisError::TreesOnVirtualChannels(_))));
+    assert!(with(&[1], &several).unwrap().deadlock_free && !with(&[1, 2], &several).unwrap().deadlock_free);
     let switches = Settings { replication: Some(Replicating::Synchronous), ..Settings::default() };
     assert_eq!(with(&[1], &switches).unwrap_err(), AnalysisError::Given);
 }
@@ -124,8 +124,8 @@ fn settings_for_other_worms_are_refused() {
     assert_eq!(error, AnalysisError::ReplicatedBySwitches("bit-string".to_owned()));
     let several = Settings { virtual_channels: Some(2), ..Settings::default() };
     assert!(of_algorithm(algorithm("tree-one", &mesh).as_ref(), &several).unwrap().deadlock_free);
-    let error = refused(&mesh, "tree-one", Settings { replication: Some(Replicating::Lockstep), ..several });
-    assert_eq!(error.to_string(), "`tree-one` sends trees, which move in lockstep on one virtual channel only");
+    let lockstep = Settings { replication: Some(Replicating::Lockstep), ..several };
+    assert!(!of_algorithm(algorithm("tree-one", &mesh).as_ref(), &lockstep).unwrap().deadlock_free);
 }
 
 /// Classes are told apart in lockstep, too, where an algorithm is defined with them; and with stores they make branches safe that are reserved together.
@@ -236,4 +236,36 @@ fn a_report_is_json() {
     assert_eq!(json["deadlock_free"], false);
     assert_eq!(json["reachability"]["verdict"], report.reachability.unwrap().verdict);
     assert!(json.get("missing").is_none() && json.get("numbering").is_none());
+}
+
+/// Given paths with several stops are followed by virtual channels beside the unicasts of a routing with classes, and by their own routing.
+#[test]
+fn given_paths_are_told_apart_by_virtual_channels() {
+    let mesh = network("mesh:3x3");
+    let routing = HamiltonianAdaptive::new(&mesh).unwrap();
+    let given = |name: &str, settings: &Settings| {
+        let multicasts = algorithm(name, &mesh);
+        of_multicasts(Unicasts::Routing(&routing), settings, |adding| {
+            [(0, [4, 8]), (8, [4, 0]), (2, [3, 6]), (6, [5, 1])].into_iter().try_for_each(|(source, to)| {
+                let multicast = Multicast::new(NodeId::new(source), &to.map(NodeId::new));
+                let line = u64::from(source);
+                adding.add(line, multicasts.routing(), &multicast, &multicasts.plan(&multicast))
+            })
+        })
+    };
+    let ports = |consumption_ports| Settings { consumption_ports: Some(consumption_ports), ..Settings::default() };
+    let safe = given("dual-path-adaptive", &ports(6)).unwrap();
+    assert!(safe.deadlock_free && safe.multicasts == Some(4), "{safe:?}");
+    // Few worms need fewer consumption channels than all that may be sent. Those of label routing, on any virtual channel, go with the escape, and meet at one stop only.
+    let least = |name| (1..=6).find(|&count| given(name, &ports(count)).unwrap().deadlock_free);
+    assert!(least("dual-path-adaptive").is_some_and(|least| (2..6).contains(&least)));
+    assert_eq!(least("dual-path"), Some(1));
+    let one = Settings { virtual_channels: Some(1), reachable: Some(1_000_000), ..ports(4) };
+    let merged = given("dual-path-adaptive", &one).unwrap();
+    assert!(!merged.deadlock_free);
+    let reached = merged.reachability.unwrap();
+    assert_eq!((reached.verdict, reached.settings.virtual_channels), ("reachable", 1), "{reached:?}");
+    // Paths of another routing share links with unicasts as this one has them.
+    let few = Settings { virtual_channels: Some(2), reachable: Some(1000), ..ports(1) };
+    assert_eq!(given("dual-path", &few).unwrap_err(), AnalysisError::NotCovered(NotCovered::VirtualChannels));
 }

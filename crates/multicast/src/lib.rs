@@ -59,6 +59,7 @@ pub use algorithms::mesh::bounded_negative_first::{BOUNDED_NEGATIVE_FIRST, Bound
 pub use algorithms::mesh::column_path::{COLUMN_PATH, ColumnPath};
 pub use algorithms::mesh::double_channel_xy_tree::{DOUBLE_CHANNEL_XY_TREE, DoubleChannelXyTree};
 pub use algorithms::mesh::dual_path::{DUAL_PATH, DualPath};
+pub use algorithms::mesh::dual_path_adaptive::{DUAL_PATH_ADAPTIVE, DualPathAdaptive};
 pub use algorithms::mesh::mask::{Mask, MaskMulticast, XY_MASK, YX_MASK};
 pub use algorithms::mesh::minimal_negative_first::{MINIMAL_NEGATIVE_FIRST, MinimalNegativeFirst};
 pub use algorithms::mesh::minimal_negative_first_optimal::{

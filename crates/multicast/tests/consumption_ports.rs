@@ -32,6 +32,21 @@ fn as_documented() {
             | "minimal-negative-first"
             | "minimal-negative-first-optimal"
             | "dual-path" => (3, Some(4)),
+            // On its two virtual channels.
+            "dual-path-adaptive" => {
+                for topology in ["mesh:3x3", "mesh:4x4", "mesh:5x4", "mesh:8x8"] {
+                    let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+                    let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+                    let fewest = |on| {
+                        let dependencies = made.dependencies().with_virtual_channels(on);
+                        (1..=12).find(|&ports| dependencies.deadlock(ports).is_none())
+                    };
+                    // Without the escape no number is enough; with more virtual channels more worms meet.
+                    assert_eq!([1, 2, 3].map(fewest), [None, Some(6), Some(9)], "on {topology}");
+                    assert_eq!(made.capabilities().ports.map(|ports| ports.consumption), Some(6));
+                }
+                continue;
+            }
             "multi-path" | "schl" => (3, None),
             "column-path" => (2, None),
             "tree-zero" | "tree-one" | "tree-infinity" => {

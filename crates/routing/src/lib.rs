@@ -72,6 +72,8 @@ pub use relations::destination_tag::{DESTINATION_TAG, DestinationTag};
 pub use relations::duato::{DUATO, Duato};
 pub use relations::e_cube::{E_CUBE, ECube};
 pub use relations::hamiltonian::{HAMILTONIAN, Hamiltonian, hamiltonian_label};
+pub use relations::hamiltonian_adaptive::{HAMILTONIAN_ADAPTIVE, HamiltonianAdaptive};
+pub use relations::merged_classes::MergedClasses;
 pub use relations::minimal::{MINIMAL, Minimal};
 pub use relations::nca::{NCA, Nca};
 pub use relations::negative_first::{NEGATIVE_FIRST, NegativeFirst};

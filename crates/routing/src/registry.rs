@@ -11,8 +11,8 @@ use crate::relation::{RoutingRelation, Unsupported};
 use crate::relations::tree_routing::TreesError;
 use crate::relations::up_down::{InvalidRoot, Root};
 use crate::relations::{
-    dateline, destination_tag, duato, e_cube, hamiltonian, minimal, nca, negative_first, north_last, odd_even,
-    spam_routing, tree_routing, turn_prohibition, turnaround, ugal, up_down, valiant, west_first,
+    dateline, destination_tag, duato, e_cube, hamiltonian, hamiltonian_adaptive, minimal, nca, negative_first,
+    north_last, odd_even, spam_routing, tree_routing, turn_prohibition, turnaround, ugal, up_down, valiant, west_first,
 };
 use crate::trees::tree_error::TreeError;
 
@@ -27,6 +27,7 @@ pub const ROUTINGS: &[&RoutingDescriptor] = &[
     &odd_even::ODD_EVEN,
     &duato::DUATO,
     &hamiltonian::HAMILTONIAN,
+    &hamiltonian_adaptive::HAMILTONIAN_ADAPTIVE,
     &turnaround::TURNAROUND,
     &turnaround::TURNAROUND_DETERMINISTIC,
     &nca::NCA,

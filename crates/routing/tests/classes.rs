@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wormcast_network::{ChannelId, Direction, Network, RouterId, TopologySpec};
 use wormcast_routing::{
     Dependencies, Duato, ECube, Lanes, OddEven, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange,
-    VirtualChannels, Waypoints, routing_by_name, survey,
+    VirtualChannels, Waypoints, hamiltonian_label, routing_by_name, survey,
 };
 
 fn build(spec: &str) -> Arc<Network> {
@@ -73,7 +73,8 @@ fn lanes_of(relation: &dyn RoutingRelation, count: u8) -> impl Fn(RouterId, Opti
 /// A virtual channel of a link.
 type Held = (ChannelId, u32);
 
-/// All that a worm may hold and take next, from every source to every target, and whether it is blocked forever: the definition, as literally as it can be put.
+/// All that a worm may hold and take next, from every source to every target, and whether it is blocked forever: the definition, as literally as it can be put. A worm holds a virtual channel
+/// while its header stands anywhere further on.
 fn naively_safe(relation: &dyn RoutingRelation, count: u8) -> bool {
     let network = relation.network();
     let mut states: BTreeMap<(Held, RouterId), BTreeSet<Held>> = BTreeMap::new();
@@ -99,10 +100,20 @@ fn naively_safe(relation: &dyn RoutingRelation, count: u8) -> bool {
     }
     let mut stuck: BTreeSet<(ChannelId, u32)> = states.keys().map(|state| state.0).collect();
     loop {
-        let blocked = |state: &&(ChannelId, u32)| {
-            states.iter().any(|((held, _), all)| held == *state && all.iter().all(|next| stuck.contains(next)))
+        let is_blocked = |&held: &&Held| {
+            network.router_ids().any(|target| {
+                let (mut seen, mut work) = (BTreeSet::from([*held]), vec![*held]);
+                while let Some(header) = work.pop() {
+                    let Some(all) = states.get(&(header, target)) else { continue };
+                    if all.iter().all(|next| stuck.contains(next)) {
+                        return true;
+                    }
+                    work.extend(all.iter().filter(|next| seen.insert(**next)));
+                }
+                false
+            })
         };
-        let still: BTreeSet<_> = stuck.iter().filter(blocked).copied().collect();
+        let still: BTreeSet<_> = stuck.iter().filter(is_blocked).copied().collect();
         if still.len() == stuck.len() {
             return stuck.is_empty();
         }
@@ -116,6 +127,7 @@ fn classes_are_safe_and_needed() {
         ("dateline", &["torus:5", "torus:4x4", "torus:5x3", "torus:2x4", "torus:4x3x4"][..]),
         ("dateline-balanced", &["torus:5", "torus:4x4", "torus:6x5", "torus:7", "torus:8", "torus:4x3x4"]),
         ("duato", &["mesh:4x4", "mesh:3x3x3", "torus:5", "torus:4x4", "torus:5x3", "torus:2x4", "hypercube:4"]),
+        ("hamiltonian-adaptive", &["mesh:3x3", "mesh:4x4", "mesh:3x5", "mesh:5x3"]),
     ] {
         for spec in networks {
             let network = build(spec);
@@ -145,6 +157,7 @@ fn lanes_are_candidates() {
         ("duato", "torus:5x4"),
         ("duato", "mesh:4x3"),
         ("duato", "hypercube:4"),
+        ("hamiltonian-adaptive", "mesh:4x3"),
     ] {
         let network = build(spec);
         let relation = made(name, &network);
@@ -185,6 +198,8 @@ fn the_check_agrees_with_the_definition() {
         ("duato", "mesh:3x3", 2),
         ("duato", "torus:5", 3),
         ("duato", "torus:4x3", 3),
+        ("hamiltonian-adaptive", "mesh:3x3", 2),
+        ("hamiltonian-adaptive", "mesh:3x4", 2),
     ] {
         let network = build(spec);
         let relation = made(name, &network);
@@ -250,6 +265,125 @@ fn mutants_are_rejected() {
         // A header that may take either class takes the one that is free, so even those that have crossed may.
         assert_eq!((is_safe(&relation, 2), naively_safe(&relation, 2)), (safe, safe), "{after:?}");
     }
+}
+
+/// Path worms that stop in the order of labels, by the definition: every way of a header through every list of stops, and what the worm holds on it.
+///
+/// Another check than the library's in all but the definition: worms are followed one by one, with all that they hold, and consumption channels are counted for each header that stands at a router.
+struct Naive<'a> {
+    relation: &'a dyn RoutingRelation,
+    count: u8,
+    /// What was held when a header asked for something: the virtual channels, that behind the header last, and all that it asked for; whether it delivers there.
+    asked: BTreeSet<(Vec<Held>, BTreeSet<Held>, bool)>,
+}
+
+impl Naive<'_> {
+    fn follow(&mut self, held: &mut Vec<Held>, at: RouterId, stops: &[RouterId]) {
+        let delivers = stops[0] == at;
+        let later = if delivers { &stops[1..] } else { stops };
+        let Some(&target) = later.first() else {
+            self.asked.insert((held.clone(), BTreeSet::new(), true));
+            return;
+        };
+        let mut lanes = Vec::new();
+        lanes_of(self.relation, self.count)(at, held.last().map(|held| held.0), target, &mut lanes);
+        let all: BTreeSet<Held> =
+            lanes.iter().flat_map(|&(c, range)| range.of(self.count.into()).map(move |vc| (c, vc))).collect();
+        assert!(!all.is_empty());
+        self.asked.insert((held.clone(), all.clone(), delivers));
+        for next in all {
+            held.push(next);
+            self.follow(held, self.relation.network().to(next.0), later);
+            held.pop();
+        }
+    }
+
+    fn is_safe(&self, ports: usize) -> bool {
+        let network = self.relation.network();
+        let mut stuck: BTreeSet<Held> = self.asked.iter().flat_map(|(held, ..)| held).copied().collect();
+        loop {
+            let is_blocked = |(held, all, _): &&(Vec<Held>, BTreeSet<Held>, bool)| {
+                let Some(&last) = held.last() else { return false };
+                let at = network.to(last.0);
+                let others = self.asked.iter().filter(|(other, next, delivers)| {
+                    let there =
+                        other.last().is_some_and(|&by| by != last && network.to(by.0) == at && stuck.contains(&by));
+                    *delivers && there && next.iter().any(|next| stuck.contains(next))
+                });
+                let (mut by, mut to) = (BTreeSet::<Held>::new(), BTreeSet::<Held>::new());
+                for (other, next, _) in others {
+                    by.insert(other[other.len() - 1]);
+                    to.extend(next.iter().filter(|next| stuck.contains(next)));
+                }
+                !all.is_empty() && all.iter().all(|next| stuck.contains(next)) || by.len().min(to.len()) >= ports
+            };
+            let still: BTreeSet<Held> =
+                self.asked.iter().filter(is_blocked).flat_map(|(held, ..)| held).copied().collect();
+            let still: BTreeSet<Held> = still.intersection(&stuck).copied().collect();
+            if still.len() == stuck.len() {
+                return stuck.is_empty();
+            }
+            stuck = still;
+        }
+    }
+}
+
+/// All stops in the order of labels, rising and falling.
+fn orders(network: &Network) -> Vec<Vec<RouterId>> {
+    let grid = network.shape().mesh().unwrap();
+    let mut rising: Vec<RouterId> = network.router_ids().collect();
+    rising.sort_by_key(|&router| hamiltonian_label(grid, router));
+    let falling = rising.iter().rev().copied().collect();
+    vec![rising, falling]
+}
+
+/// What the check says of path worms with several stops is the definition: of adaptive label routing, and with classes at random, for all numbers of consumption channels that matter.
+#[test]
+fn stops_of_paths_count_by_the_definition() {
+    let (mut verdicts, mut by_ports) = ([0; 2], 0);
+    for spec in ["mesh:2x2", "mesh:3x2", "mesh:2x3"] {
+        let network = build(spec);
+        let relation = made("hamiltonian-adaptive", &network);
+        for seed in 0..12u64 {
+            let lanes = lanes_of(&*relation, 2);
+            let changed = |at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Lanes| {
+                lanes(at, arrived, target, out);
+                for (channel, range) in out.iter_mut().filter(|_| seed > 0) {
+                    let mixed = (seed * 31 + u64::from(channel.raw())).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                    if mixed % 3 == 0 {
+                        *range = VcRange::only((mixed / 3 % 2) as u8);
+                    }
+                }
+            };
+            let changed = Made { network: Arc::clone(&network), needed: 2, lanes: changed };
+            let mut naive = Naive { relation: &changed, count: 2, asked: BTreeSet::new() };
+            for order in orders(&network) {
+                for (place, &source) in order.iter().enumerate() {
+                    let later = &order[place + 1..];
+                    for set in 1u32..1 << later.len() {
+                        let stops: Vec<RouterId> = later
+                            .iter()
+                            .enumerate()
+                            .filter(|&(at, _)| set >> at & 1 == 1)
+                            .map(|(_, &stop)| stop)
+                            .collect();
+                        naive.follow(&mut Vec::new(), source, &stops);
+                    }
+                }
+            }
+            let dependencies = Dependencies::of_ordered_paths(&changed, orders(&network)).with_virtual_channels(2);
+            let mut before = false;
+            for ports in 1..=6 {
+                let safe = dependencies.deadlock(ports as u32).is_none();
+                assert_eq!(safe, naive.is_safe(ports), "{spec}, seed {seed}, {ports}");
+                assert!(safe || !before, "more consumption channels do no harm");
+                by_ports += u32::from(safe && !before && ports > 1);
+                before = safe;
+                verdicts[usize::from(safe)] += 1;
+            }
+        }
+    }
+    assert!(verdicts[0] > 0 && verdicts[1] > 0 && by_ports > 0, "{verdicts:?} {by_ports}");
 }
 
 const TURN_MODELS: [&str; 3] = ["west-first", "north-last", "odd-even"];

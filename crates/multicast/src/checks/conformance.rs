@@ -38,6 +38,7 @@ fn contract(algorithm: &str) -> Contract {
             (negative_first(true), true, negative_first_legal)
         }
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
+        "dual-path-adaptive" => (None, false, never_back),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
         "tree-zero"
         | "tree-one"
@@ -76,6 +77,11 @@ fn labels_monotone(network: &Network, first: ChannelId, then: ChannelId) -> bool
     let label = |router: RouterId| hamiltonian_label(grid, router);
     let (a, b, c) = (label(network.from(first)), label(network.to(first)), label(network.to(then)));
     (a < b) == (b < c)
+}
+
+/// Never straight back.
+fn never_back(network: &Network, first: ChannelId, then: ChannelId) -> bool {
+    network.reverse(first) != then
 }
 
 /// One dimension after the other, never back.
@@ -206,7 +212,7 @@ fn check_counts(network: &Network, algorithm: &dyn Algorithm, lists: &[Vec<NodeI
     // Nodes beside the source get a worm of their own.
     let beside = usize::from(!network.has_one_node_each());
     match algorithm.name() {
-        "dual-path" => prop_assert!(lists.len() <= 2 + beside),
+        "dual-path" | "dual-path-adaptive" => prop_assert!(lists.len() <= 2 + beside),
         "multi-path" => prop_assert!(lists.len() <= 4 + beside),
         "column-path" => {
             let grid = network.shape().mesh().expect("a mesh");
@@ -240,7 +246,8 @@ const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
 
 /// The trees that need a 2-D mesh.
-const IN_2D_MESHES: [&str; 7] = ["double-channel-xy-tree", "xy-tree", "yx-tree", "xy-mask", "yx-mask", "rpm", "vctm"];
+const TREES_IN_2D_MESHES: [&str; 7] =
+    ["double-channel-xy-tree", "xy-tree", "yx-tree", "xy-mask", "yx-mask", "rpm", "vctm"];
 
 /// Those that draw many sets of trees before they plan anything, or that need a special network.
 const SLOW_TO_MAKE: [&str; 3] = ["dstm-tarjan-best", "dstm-tarjan-average", "dstm-tarjan-path"];
@@ -306,7 +313,7 @@ fn check_all(
                             None => {
                                 prop_assert!(before.is_none_or(|before| known.contains(before, branch.channel)));
                                 // Tables may have other routes to a router's other nodes than to its first.
-                                if IN_2D_MESHES.contains(&name) || !network.has_one_node_each() {
+                                if TREES_IN_2D_MESHES.contains(&name) || !network.has_one_node_each() {
                                     continue;
                                 }
                                 // Without groups, a route of the tables.
@@ -351,7 +358,7 @@ proptest! {
             _ if each > 1 && ["xy-mask", "yx-mask"].contains(&name) => false,
             2 => !IN_HYPERCUBES.contains(&name) && !WITH_STAGES.contains(&name),
             _ => {
-                let elsewhere = [&IN_HYPERCUBES[..], &WITH_STAGES, &IN_2D_MESHES, &["multi-path", "column-path", "schl"]].concat();
+                let elsewhere = [&IN_HYPERCUBES[..], &WITH_STAGES, &TREES_IN_2D_MESHES, &["multi-path", "column-path", "schl", "dual-path-adaptive"]].concat();
                 !elsewhere.contains(&name)
             }
         })?;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
-use wormcast_routing::{Branching, RoutingRelation, Worms};
+use wormcast_routing::{Branching, RoutingRelation, VcRange, Worms};
 
 use crate::plan::{Branch, Itinerary, Plan, Trunk};
 
@@ -52,10 +52,14 @@ pub fn add_plan(
         let source = network.entry_of(worm.from);
         match &worm.itinerary {
             Itinerary::Path(path) => {
-                let mut arrivals = vec![None];
-                for (leg, &stop) in path.stops.iter().enumerate() {
-                    arrivals = routes.leg(worms, (source, path.exit), &arrivals, network.router_of(stop), leg > 0);
-                }
+                let stops: Vec<RouterId> = path.stops.iter().map(|&stop| network.router_of(stop)).collect();
+                let own = worm.virtual_channels.unwrap_or(VcRange::ANY);
+                worms.path(routing, (source, path.exit, &stops), own, |worms| {
+                    let mut arrivals = vec![None];
+                    for (leg, &stop) in stops.iter().enumerate() {
+                        arrivals = routes.leg(worms, (source, path.exit), &arrivals, stop, leg > 0);
+                    }
+                });
             }
             Itinerary::Tree(tree) => {
                 let branch = |branch: &Branch, shift: usize| {

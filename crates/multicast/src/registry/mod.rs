@@ -15,8 +15,9 @@ use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
 use crate::algorithms::irregular::{chain_ordered, spam, tables, tree_infinity, tree_one, tree_zero};
 use crate::algorithms::mesh::{
-    bounded_negative_first, column_path, double_channel_xy_tree, dual_path, mask, minimal_negative_first,
-    minimal_negative_first_optimal, multi_path, pure_negative_first, rpm, schl, u_mesh, vctm, xy_tree,
+    bounded_negative_first, column_path, double_channel_xy_tree, dual_path, dual_path_adaptive, mask,
+    minimal_negative_first, minimal_negative_first_optimal, multi_path, pure_negative_first, rpm, schl, u_mesh, vctm,
+    xy_tree,
 };
 use crate::algorithms::multistage::{bit_string, multiport, u_min};
 use crate::algorithms::separate;
@@ -31,6 +32,7 @@ pub const ALGORITHMS: &[&Descriptor] = &[
     &minimal_negative_first_optimal::MINIMAL_NEGATIVE_FIRST_OPTIMAL,
     &bounded_negative_first::BOUNDED_NEGATIVE_FIRST,
     &dual_path::DUAL_PATH,
+    &dual_path_adaptive::DUAL_PATH_ADAPTIVE,
     &multi_path::MULTI_PATH,
     &column_path::COLUMN_PATH,
     &schl::SCHL,

@@ -63,7 +63,8 @@ pub struct AlgorithmOptions {
     /// Which tree gives way in a full table (`vctm` with `entries`). Default: the least recently used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
-    /// How many classes of virtual channels worms are divided into (`rpm`): 1, or 2, one for worms to the north and one for worms to the south. Default: 1.
+    /// How many classes of virtual channels there are: of `rpm` 1, or 2, one for worms to the north and one for worms to the south (default: 1); of `dual-path-adaptive` 2, an escape and an adaptive one, or 1,
+    /// the adaptive one alone (default: 2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<u8>,
     /// Whether destinations that are no mask are sent several masks (`xy-mask`, `yx-mask`). Default: they are refused.

@@ -96,8 +96,21 @@ impl RoutingRelation for Hamiltonian {
     }
 
     fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
-        let network = self.network();
         out.clear();
+        out.extend(self.next(at, target));
+    }
+
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        let plane = self.grid.dimensions() <= 2;
+        let closed_form = plane.then_some(self as &dyn ClosedForm);
+        RoutingCapabilities { closed_form, ..RoutingCapabilities::default() }
+    }
+}
+
+impl Hamiltonian {
+    /// The one channel towards a target.
+    pub(super) fn next(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
+        let network = self.network();
         let (here, there) = (self.label(at), self.label(target));
         let neighbours = network.outputs(at).map(|channel| (self.label(network.to(channel)), channel));
         let next = if there > here {
@@ -105,13 +118,7 @@ impl RoutingRelation for Hamiltonian {
         } else {
             neighbours.filter(|&(label, _)| label < here && label >= there).min()
         };
-        out.extend(next.map(|(_, channel)| channel));
-    }
-
-    fn capabilities(&self) -> RoutingCapabilities<'_> {
-        let plane = self.grid.dimensions() <= 2;
-        let closed_form = plane.then_some(self as &dyn ClosedForm);
-        RoutingCapabilities { closed_form, ..RoutingCapabilities::default() }
+        next.map(|(_, channel)| channel)
     }
 }
 

@@ -9,7 +9,7 @@ use thiserror::Error;
 use wormcast_multicast::{Multicast, Plan};
 use wormcast_network::NodeId;
 use wormcast_network::watch::step_every;
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::{RoutingRelation, VirtualChannels};
 
 use crate::config::switching::{BranchReplication, Header};
 use crate::engine::EngineConfig;
@@ -123,9 +123,15 @@ pub enum NotCovered {
     /// Switches route and replicate the worms.
     #[error("switches choose the ways of its worms")]
     Encoded,
-    /// Several virtual channels.
-    #[error("links have several virtual channels; it knows of one")]
+    /// Several virtual channels, and paths whose channels are fixed, by tables or by another routing: where they share links, they would move as trees do.
+    #[error("links have several virtual channels, and some worms are routed by tables, or otherwise than unicasts")]
     VirtualChannels,
+    /// Fewer virtual channels than the routing needs.
+    #[error("links have fewer virtual channels than its routing needs")]
+    TooFewVirtualChannels,
+    /// Worms over waypoints.
+    #[error("worms go over routers that are drawn")]
+    Waypoints,
     /// Links of more than one cycle.
     #[error("links take more than one cycle; it knows of links of one")]
     Delays,
@@ -148,7 +154,8 @@ pub enum NotCovered {
 
 /// Decides whether any sequence of these messages, at any cycles and of any lengths, deadlocks.
 ///
-/// `routing` routes all of them. The answer *not reachable* holds for all startups, routing delays and lengths; a schedule is for
+/// `routing` routes all of them; if it [divides virtual channels](wormcast_routing::VirtualChannels), links have as many as it needs ([`MergedClasses`](wormcast_routing::MergedClasses)
+/// make do with fewer). The answer *not reachable* holds for all startups, routing delays and lengths; a schedule is for
 /// the settings that are given. `budget` bounds the search, in time, about a microsecond a step, and in memory, a few hundred bytes a
 /// step at most; schedules that are run are not counted, of which there are some ten thousand at most. There are exponentially many sets in large
 /// networks, and then the answer is mostly [`ReachabilityVerdict::NotDecided`] unless a deadlock is found soon.
@@ -181,9 +188,12 @@ pub fn search_deadlock(
     messages: &[Sendable],
     budget: u64,
 ) -> Result<Reachability, NotCovered> {
-    let mut worms = messages.iter().flat_map(|message| &message.plan.worms);
-    if routing.capabilities().virtual_channels.is_some() || worms.any(|worm| worm.virtual_channels.is_some()) {
-        return Err(NotCovered::VirtualChannels);
+    if routing.capabilities().waypoints.is_some() {
+        return Err(NotCovered::Waypoints);
+    }
+    let needed = routing.capabilities().virtual_channels.map_or(1, VirtualChannels::needed);
+    if config.virtual_channels < u32::from(needed) {
+        return Err(NotCovered::TooFewVirtualChannels);
     }
     check(config, messages)?;
     let network = &**routing.network();
@@ -244,16 +254,14 @@ const CLOSELY: u64 = 200;
 const MOST_SETS: u64 = 10_000;
 
 fn check(config: &EngineConfig, messages: &[Sendable]) -> Result<(), NotCovered> {
-    if config.virtual_channels > 1 {
-        return Err(NotCovered::VirtualChannels);
-    }
+    let trees = !messages.iter().all(|message| is_of_paths(&message.plan));
     if !config.delay.is_one() {
         return Err(NotCovered::Delays);
     }
     if config.header != Header::None {
         return Err(NotCovered::Header);
     }
-    if config.replication != BranchReplication::Lockstep && !messages.iter().all(|message| is_of_paths(&message.plan)) {
+    if config.replication != BranchReplication::Lockstep && trees {
         return Err(NotCovered::Independent);
     }
     let mut worms = messages.iter().flat_map(|message| &message.plan.worms);
@@ -515,7 +523,10 @@ mod tests {
         let messages = send(&[(0, 1)]);
         let search = |config: &EngineConfig| search_deadlock(&ring, config, &messages, 100).unwrap_err();
         let config = config(&ring.network);
-        assert_eq!(search(&EngineConfig { virtual_channels: 2, ..config }), NotCovered::VirtualChannels);
         assert_eq!(search(&EngineConfig { header: Header::BitString, ..config }), NotCovered::Header);
+        let two = EngineConfig { virtual_channels: 2, ..config };
+        let dragonfly = "dragonfly:p=1,a=2,h=1".parse::<TopologySpec>().unwrap().build().unwrap();
+        let valiant = wormcast_routing::Valiant::new(&dragonfly).unwrap();
+        assert_eq!(search_deadlock(&valiant, &two, &[], 100), Err(NotCovered::Waypoints));
     }
 }

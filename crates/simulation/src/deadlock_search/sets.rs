@@ -95,7 +95,7 @@ impl Channels {
 type Key = (Vec<(Vec<(usize, usize)>, u32, Vertices)>, Vec<(FrontId, FrontId)>);
 
 impl<'a> Sets<'a> {
-    /// `short`: worms that have stopped nowhere, and do not branch, hold one channel only. Several behind each other hold what a longer
+    /// `short`: worms that have stopped nowhere, had no choice, and do not branch, hold one channel only. Several behind each other hold what a longer
     /// one does, so there is a set with this if there is one without.
     pub(super) fn new(
         resources: &'a Resources,
@@ -107,7 +107,7 @@ impl<'a> Sets<'a> {
         let mut queued: HashMap<ResourceId, Vec<(usize, usize)>> = HashMap::new();
         let mut passing: HashMap<ResourceId, Vec<(usize, ResourceId, Vec<ResourceId>)>> = HashMap::new();
         for (place, waiting) in places.iter().enumerate() {
-            let plain = waiting.tree.is_none() && waiting.deliveries().next().is_none();
+            let plain = waiting.tree.is_none() && !waiting.chose && waiting.deliveries().next().is_none();
             let most = if short && plain { 1 } else { most_stretch };
             for (resource, needs, reach) in waiting.holdings().filter(|&(.., reach)| reach <= most) {
                 holders.entry(resource).or_default().push((place, needs, reach));

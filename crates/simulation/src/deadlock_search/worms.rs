@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use wormcast_multicast::{Itinerary, Plan, Tree, Worm};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::{Lanes, RoutingRelation, VcRange, VirtualChannels};
 
 use super::NotCovered;
 use crate::engine::EngineConfig;
 
-/// A link, the injection channels of a node, or its consumption channels (all of them, or the one of a class).
+/// A virtual channel of a link, the injection channels of a node, or its consumption channels (all of them, or the one of a class).
 pub(super) type ResourceId = u32;
 
 /// Sets of a worm's vertices are bits of one number.
@@ -23,7 +23,9 @@ pub(super) const NO_VERTEX: u32 = u32::MAX;
 
 /// The numbering of what worms hold and wait for, and how many worms can hold each at once.
 pub(super) struct Resources {
+    /// Virtual channels of all links.
     links: u32,
+    virtual_channels: u32,
     nodes: u32,
     injection: u32,
     consumption: u32,
@@ -36,7 +38,8 @@ impl Resources {
     pub(super) fn new(network: &Network, config: &EngineConfig) -> Self {
         let ports = config.ports;
         Self {
-            links: network.channels() as u32,
+            links: network.channels() as u32 * config.virtual_channels,
+            virtual_channels: config.virtual_channels,
             nodes: network.nodes() as u32,
             injection: ports.injection,
             consumption: ports.consumption,
@@ -61,6 +64,17 @@ impl Resources {
 
     pub(super) fn is_link(&self, resource: ResourceId) -> bool {
         resource < self.links
+    }
+
+    /// Those virtual channels of a link that are in a range.
+    fn of_link(&self, channel: ChannelId, range: VcRange) -> impl Iterator<Item = ResourceId> + use<> {
+        let first = channel.raw() * self.virtual_channels;
+        range.of(self.virtual_channels).map(move |virtual_channel| first + virtual_channel)
+    }
+
+    /// The channel that a virtual channel belongs to.
+    fn channel(&self, link: ResourceId) -> ChannelId {
+        ChannelId::new(link / self.virtual_channels)
     }
 
     fn injection_of(&self, node: NodeId) -> ResourceId {
@@ -102,6 +116,8 @@ pub(super) struct Waiting {
     /// For each vertex: to how many channels, counted back from where it waits, the worm has to stretch to hold what it was
     /// granted to get there; 0 for what lies behind where it waits.
     pub(super) reach: Vec<u32>,
+    /// Whether its header had a choice on its way.
+    pub(super) chose: bool,
 }
 
 impl Waiting {
@@ -125,7 +141,7 @@ impl Waiting {
                 reach[place] = distance[place] + 1;
             }
         }
-        Self { message: way.message, worm: way.worm, tree, vertices, at, parts, reach }
+        Self { message: way.message, worm: way.worm, tree, vertices, at, parts, reach, chose: way.choices > 0 }
     }
 
     /// The vertices that lead to one, itself left out.
@@ -199,7 +215,10 @@ impl<'a> Places<'a> {
                 message,
                 worm: number,
                 class: worm.consumption_class,
+                own: worm.virtual_channels.unwrap_or(VcRange::ANY),
                 routing,
+                division: routing.capabilities().virtual_channels,
+                choices: 0,
                 vertices: vec![Vertex {
                     parent: NO_VERTEX,
                     entered_by: self.resources.injection_of(worm.from),
@@ -245,33 +264,34 @@ impl<'a> Places<'a> {
         let (now, later) = stops.split_at(here);
         let pools: Vec<ResourceId> = now.iter().map(|&stop| self.resources.consumption_of(stop, way.class)).collect();
         let target = trunk.map(|(to, _)| to).or_else(|| later.first().map(|&stop| self.network.router_of(stop)));
-        let mut candidates = Vec::new();
+        let mut links = Vec::new();
         if let Some(target) = target {
-            match exit {
-                Some(exit) => candidates.push(exit),
-                None => way.routing.candidates(at, arrived, target, &mut candidates),
-            }
-            if candidates.is_empty() {
+            links = way.links(self.resources, (at, arrived, target), exit);
+            if links.is_empty() {
                 // The header would be stranded, which is another failure than a deadlock.
                 return Err(NotCovered::NoRoute);
             }
         }
         let mut parts: Vec<Vec<ResourceId>> = pools.iter().map(|&pool| vec![pool]).collect();
-        if !candidates.is_empty() {
-            parts.push(candidates.iter().map(|channel| channel.raw()).collect());
+        if !links.is_empty() {
+            parts.push(links.clone());
         }
         let place = way.vertices.len() as u32 - 1;
         way.vertices[place as usize].pools = pools;
         self.wait(way, None, place, parts, size);
-        for channel in candidates {
+        let choices = u32::from(links.len() > 1);
+        way.choices += choices;
+        for link in links {
             if way.vertices.len() == MOST_VERTICES {
                 return Err(NotCovered::TooLong);
             }
             let depth = way.vertices[place as usize].depth + 1;
-            way.vertices.push(Vertex { parent: place, entered_by: channel.raw(), pools: Vec::new(), depth });
+            way.vertices.push(Vertex { parent: place, entered_by: link, pools: Vec::new(), depth });
+            let channel = self.resources.channel(link);
             self.follow(way, (self.network.to(channel), Some(channel)), later, None, trunk, size)?;
             way.vertices.pop();
         }
+        way.choices -= choices;
         Ok(())
     }
 
@@ -281,28 +301,47 @@ impl<'a> Places<'a> {
         if way.vertices.len() + tree.branches.len() > MOST_VERTICES {
             return Err(NotCovered::TooLong);
         }
+        let (resources, class) = (self.resources, way.class);
         let pools = |delivers: &[NodeId]| -> Vec<ResourceId> {
-            delivers.iter().map(|&node| self.resources.consumption_of(node, way.class)).collect()
+            delivers.iter().map(|&node| resources.consumption_of(node, class)).collect()
         };
-        let mut vertices = way.vertices.clone();
-        vertices[top as usize].pools = pools(&tree.delivers);
-        for branch in &tree.branches {
-            let parent = branch.parent.map_or(top, |parent| top + 1 + parent);
-            let depth = vertices[parent as usize].depth + 1;
-            let (entered_by, pools) = (branch.channel.raw(), pools(&branch.delivers));
-            vertices.push(Vertex { parent, entered_by, pools, depth });
+        // Each branch on any virtual channel that its worm may take: one tree for each choice of these.
+        let any: Vec<Vec<ResourceId>> =
+            tree.branches.iter().map(|branch| self.resources.of_link(branch.channel, way.own).collect()).collect();
+        if any.iter().any(Vec::is_empty) {
+            return Err(NotCovered::NoRoute);
         }
-        let whole = Way { vertices, ..*way };
+        let mut chosen = vec![0; any.len()];
+        loop {
+            let mut vertices = way.vertices.clone();
+            vertices[top as usize].pools = pools(&tree.delivers);
+            for ((branch, any), &chosen) in tree.branches.iter().zip(&any).zip(&chosen) {
+                let parent = branch.parent.map_or(top, |parent| top + 1 + parent);
+                let depth = vertices[parent as usize].depth + 1;
+                vertices.push(Vertex { parent, entered_by: any[chosen], pools: pools(&branch.delivers), depth });
+            }
+            self.wait_in_tree(&Way { vertices, ..*way }, top, &any, size);
+            let Some(place) = (0..any.len()).find(|&place| chosen[place] + 1 < any[place].len()) else { break };
+            chosen[..place].fill(0);
+            chosen[place] += 1;
+            if self.too_many {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds where a tree can wait whose branches, each on one of `any`, begin at a vertex.
+    fn wait_in_tree(&mut self, whole: &Way<'_>, top: u32, any: &[Vec<ResourceId>], size: &impl Fn(usize) -> usize) {
         let next = self.trees.len();
         let tree = *self.trees.entry(whole.vertices.clone()).or_insert(next);
         for place in top..whole.vertices.len() as u32 {
             let vertex = &whole.vertices[place as usize];
-            let children = whole.vertices.iter().filter(|child| child.parent == place);
-            let links = children.map(|child| vec![child.entered_by]);
+            let branches = whole.vertices[top as usize + 1..].iter().zip(any);
+            let links = branches.filter(|(child, _)| child.parent == place).map(|(_, any)| any.clone());
             let parts = vertex.pools.iter().map(|&pool| vec![pool]).chain(links).collect();
-            self.wait(&whole, Some(tree), place, parts, size);
+            self.wait(whole, Some(tree), place, parts, size);
         }
-        Ok(())
     }
 
     fn wait(
@@ -324,7 +363,11 @@ impl<'a> Places<'a> {
         if place == next {
             self.budget = self.budget.saturating_sub(way.vertices.len() as u64);
             self.all.push(Waiting::new(way, tree, at, parts));
-        } else if size(self.all[place].message) > size(way.message) {
+            return;
+        }
+        // What holds of one of them holds of all.
+        self.all[place].chose &= way.choices > 0;
+        if size(self.all[place].message) > size(way.message) {
             (self.all[place].message, self.all[place].worm) = (way.message, way.worm);
         }
     }
@@ -335,6 +378,43 @@ struct Way<'a> {
     message: usize,
     worm: usize,
     class: Option<u8>,
+    /// The virtual channels that its plan keeps it to.
+    own: VcRange,
     routing: &'a dyn RoutingRelation,
+    division: Option<&'a dyn VirtualChannels>,
+    /// How often its header had a choice.
+    choices: u32,
     vertices: Vec<Vertex>,
+}
+
+impl Way<'_> {
+    /// What its header may take, as rule 18 has it; of the channel that its plan names alone, if it names one.
+    fn links(
+        &self,
+        resources: &Resources,
+        (at, arrived, target): (RouterId, Option<ChannelId>, RouterId),
+        exit: Option<ChannelId>,
+    ) -> Vec<ResourceId> {
+        let count = resources.virtual_channels.min(u32::from(u8::MAX)) as u8;
+        let mut lanes = Lanes::new();
+        match (self.division, exit) {
+            (Some(division), _) if division.needed() <= count => {
+                division.lanes(at, arrived, target, count, &mut lanes);
+                lanes.retain(|lane| exit.is_none_or(|exit| lane.0 == exit));
+            }
+            (Some(_), _) => {}
+            (None, Some(exit)) => lanes.push((exit, VcRange::ANY)),
+            (None, None) => {
+                let mut candidates = Vec::new();
+                self.routing.candidates(at, arrived, target, &mut candidates);
+                lanes.extend(candidates.into_iter().map(|channel| (channel, VcRange::ANY)));
+            }
+        }
+        let mut links = Vec::new();
+        for (channel, range) in lanes {
+            let more = resources.of_link(channel, range.and(self.own));
+            links.extend(more.filter(|link| !links.contains(link)).collect::<Vec<_>>());
+        }
+        links
+    }
 }

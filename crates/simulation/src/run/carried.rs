@@ -48,11 +48,17 @@ impl Scenario {
                 "trees",
                 "cannot be told by a list of stops: use `header = \"tree\"` or another",
             ),
-            Sends::Trees if config.virtual_channels > 1 && config.replication == BranchReplication::Lockstep => fail(
-                "switching.virtual_channels",
-                "trees",
-                "the flit engine moves in lockstep on one virtual channel only: set `virtual_channels = 1`, or `replication = \"independent\"`",
-            ),
+            Sends::Trees
+                if config.virtual_channels > 1
+                    && config.header.strips_trees()
+                    && config.replication == BranchReplication::Lockstep =>
+            {
+                fail(
+                    "switching.virtual_channels",
+                    "trees",
+                    "carry a tree header on one virtual channel only: set `virtual_channels = 1`, or another `header`",
+                )
+            }
             Sends::Trees if !config.delay.is_one() && config.replication == BranchReplication::Lockstep => fail(
                 "timing.delay",
                 "trees",

@@ -64,6 +64,7 @@ impl Case {
         let network = build(&self.mesh);
         let algorithm = self.algorithm(&network, name)?;
         let mut switching = self.switching.clone();
+        switching.virtual_channels = switching.virtual_channels.max(algorithm.needed_virtual_channels().0.into());
         let safe = safe_ports(&*algorithm, switching.virtual_channels).expect("safe with some number");
         switching.consumption_ports = Some(safe + self.spare);
         let mut traffic = self.traffic.clone();
@@ -417,6 +418,9 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                 (2, 1, Header::None),
                 (3, 2, Header::AllDestinations),
             ] {
+                if virtual_channels < u32::from(algorithm.needed_virtual_channels().0) {
+                    continue;
+                }
                 let safe = safe_ports(&*algorithm, virtual_channels).expect("safe with some number");
                 for consumption_ports in 1..=safe {
                     seed += 1;

@@ -297,6 +297,9 @@ fn case(
     }
     let own = own.expect("`separate` exists everywhere");
     let by_hand = routing_on(&network, routing);
+    // An algorithm has the classes that its routing needs.
+    let needed = if kind == Kind::Algorithms { u32::from(own.needed_virtual_channels().0) } else { 1 };
+    let config = EngineConfig { virtual_channels: config.virtual_channels.max(needed), ..config };
     // Some worms keep to virtual channels of their own.
     let classes = config.virtual_channels > 1 && drafts[0].dice[0] % 2 == 1;
     let by_itself = matches!(kind, Kind::Algorithms | Kind::SpanningTrees);
@@ -665,6 +668,15 @@ fn virtual_channels_of_trees() {
     check(About { kind: Kind::SpanningTrees, headers, replications: &[Independent], channels: (2, 4) });
 }
 
+/// Trees whose flits leave on all branches together, before others, and paths beside them.
+#[test]
+fn virtual_channels_of_trees_in_lockstep() {
+    let headers = &[Bare, BitString];
+    check(About { kind: Kind::Trees, headers, replications: &[Lockstep], channels: (2, 4) });
+    check(About { kind: Kind::Mixed, headers, replications: &[Lockstep], channels: (2, 4) });
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Lockstep], channels: (2, 4) });
+}
+
 /// With relations that divide virtual channels, plans name first channels only that they offer; with waypoints, none.
 fn with_good_exits(mut case: Case) -> Case {
     let network = build(case.topology);
@@ -811,6 +823,30 @@ fn machines_with_long_links() {
     });
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) };
     proptest!(config, |(case in cases)| compare(&case)?);
+}
+
+/// Adaptive path multicast with an escape: the plans of its algorithm, and any stops in any order.
+#[test]
+fn adaptive_paths_with_an_escape() {
+    const MESHES: &[&str] = &["mesh:4x4", "mesh:5x3", "mesh:3x5", "mesh:3x3", "mesh:2x4"];
+    let headers = &[Bare, BitString, AllDestinations];
+    let about = About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 4) };
+    let cases = cases_on(MESHES, about)
+        .prop_map(|case| with_good_exits(Case { routing: "hamiltonian-adaptive".to_owned(), ..case }));
+    let config = || ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) };
+    proptest!(config(), |(case in cases)| compare(&case)?);
+    let plans = cases_on(MESHES, about).prop_map(|mut case| {
+        let network = build(case.topology);
+        let adaptive = algorithm_by_name("dual-path-adaptive", &network, &Options::default()).unwrap();
+        for (_, _, worms) in &mut case.messages {
+            // Whoever the worms of the case visit.
+            let all: Vec<NodeId> = worms.iter().flat_map(Worm::visits).collect();
+            *worms = adaptive.plan(&Multicast::new(worms[0].from, &all)).worms;
+        }
+        case.messages.retain(|(_, _, worms)| !worms.is_empty());
+        Case { routing: "hamiltonian-adaptive".to_owned(), ..case }
+    });
+    proptest!(config(), |(case in plans)| compare(&case)?);
 }
 
 /// Turn models of 2-D meshes, on one virtual channel or more.

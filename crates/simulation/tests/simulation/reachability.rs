@@ -3,12 +3,20 @@
 use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, Multicast, Options, Plan, Worm, add_plan, algorithm_by_name};
-use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation};
+use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId, TopologySpec};
+use wormcast_routing::{
+    Branching, Dateline, Dependencies, Duato, ECube, Lanes, MergedClasses, RoutingCapabilities, RoutingRelation,
+    VcRange, VirtualChannels,
+};
 use wormcast_simulation::{
     Cycle, Engine, EngineConfig, FlitEngine, Reachability, ReachabilityVerdict, Sendable, StopReason, Timing,
     WormEngine, Wormhole, search_deadlock,
 };
+
+/// On these virtual channels.
+fn on(config: EngineConfig, virtual_channels: u32) -> EngineConfig {
+    EngineConfig { virtual_channels, ..config }
+}
 
 /// A next channel for each router and target.
 #[derive(Debug)]
@@ -110,16 +118,28 @@ fn play<E: Engine>(mut engine: E, messages: &[Sendable], sent: &[Sent]) -> bool 
 }
 
 fn deadlocks(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], sent: &[Sent]) -> bool {
-    play(WormEngine::new(routing, config, ()), messages, sent)
+    if WormEngine::<()>::objection(&config).is_none() {
+        play(WormEngine::new(routing, config, ()), messages, sent)
+    } else {
+        play(FlitEngine::new(routing, config, ()), messages, sent)
+    }
 }
 
-/// Replays a witness in both engines.
-fn replays(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], found: &Reachability) {
-    let ReachabilityVerdict::Reachable(witness) = &found.verdict else { return };
+/// Replays a witness in both engines, or in the one that is exact for the settings; `None`: there is none.
+fn replays(
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: &[Sendable],
+    found: &Reachability,
+) -> Option<Vec<Sent>> {
+    let ReachabilityVerdict::Reachable(witness) = &found.verdict else { return None };
     let sent: Vec<Sent> = witness.messages.iter().map(|m| (m.at, m.message, m.length)).collect();
     assert!(sent.is_sorted_by_key(|message| message.0));
-    assert!(play(WormEngine::new(routing, config, ()), messages, &sent), "{witness}");
+    if WormEngine::<()>::objection(&config).is_none() {
+        assert!(play(WormEngine::new(routing, config, ()), messages, &sent), "{witness}");
+    }
     assert!(play(FlitEngine::new(routing, config, ()), messages, &sent), "{witness}");
+    Some(sent)
 }
 
 /// Verdicts by name, for figures.
@@ -298,6 +318,320 @@ fn answers_are_those_of_all_schedules_on_rings() {
         assert!(!dead || matches!(name(&found.verdict), "reachable"));
     }
     assert!(found_dead > 0 && found_safe > 0, "{found_dead} {found_safe}");
+}
+
+fn build(spec: &str) -> Arc<Network> {
+    spec.parse::<TopologySpec>().unwrap().build().unwrap()
+}
+
+/// Dimension order on tori needs its datelines: with their classes merged there are messages that deadlock in both engines, and the same
+/// messages do not with the classes. Each of them is needed.
+#[test]
+fn tori_deadlock_without_their_datelines() {
+    for (topology, safe) in [
+        ("torus:3", true),
+        ("torus:3x3", true),
+        ("torus:4", false),
+        ("torus:5", false),
+        ("torus:4x3", false),
+        ("torus:4x4", false),
+        ("torus:5x4", false),
+        ("torus:5x5", false),
+    ] {
+        let torus = build(topology);
+        let messages = unicasts(&torus);
+        let plain = config(&torus, Ports { injection: 4, consumption: 4 }, 1, 1000, 4);
+        let e_cube = ECube::new(&torus).unwrap();
+        for balanced in [false, true] {
+            let dateline = Dateline::new(&torus, balanced).unwrap();
+            let check = |count| Dependencies::of_relation(&dateline).with_virtual_channels(count).deadlock(4);
+            assert_eq!((check(1).is_none(), check(2)), (safe, None), "{topology}");
+            let merged = MergedClasses::new(&dateline);
+            let found = search_deadlock(&merged, &plain, &messages, 1_000_000).unwrap();
+            let Some(sent) = replays(&merged, plain, &messages, &found) else {
+                assert!(safe && found.verdict == ReachabilityVerdict::NotReachable, "{topology}: {found:?}");
+                continue;
+            };
+            assert!(!safe, "{topology}");
+            // Without classes the channels are those of e-cube.
+            assert!(deadlocks(&e_cube, plain, &messages, &sent));
+            assert!(!deadlocks(&dateline, on(plain, 2), &messages, &sent), "{topology}");
+            for without in 0..sent.len() {
+                let fewer: Vec<Sent> =
+                    sent.iter().enumerate().filter(|&(at, _)| at != without).map(|(_, &one)| one).collect();
+                assert!(!deadlocks(&merged, plain, &messages, &fewer), "{topology}: one message too many");
+            }
+        }
+    }
+}
+
+/// Two virtual channels that any worm may take are no classes; with a dateline they are, and nothing deadlocks that is in the search's reach.
+#[test]
+fn virtual_channels_without_classes_do_not_help_a_ring() {
+    let ring = build("torus:4");
+    let messages = unicasts(&ring);
+    let ports = Ports { injection: 4, consumption: 4 };
+    let config_of = |network: &Arc<Network>| config(network, ports, 1, 0, 2);
+    let config = on(config_of(&ring), 2);
+    let found = search_deadlock(&ECube::new(&ring).unwrap(), &config, &messages, 1_000_000).unwrap();
+    assert!(replays(&ECube::new(&ring).unwrap(), config, &messages, &found).is_some(), "{found:?}");
+    for balanced in [false, true] {
+        let dateline = Dateline::new(&ring, balanced).unwrap();
+        let found = search_deadlock(&dateline, &config, &messages, 1_000_000).unwrap();
+        assert_eq!(found.verdict, ReachabilityVerdict::NotReachable, "{found:?}");
+    }
+    // Adaptive routing whose escape is one with the other virtual channels.
+    for (spec, needed) in [("mesh:3x3", 2), ("torus:4x4", 3)] {
+        let network = build(spec);
+        let messages = unicasts(&network);
+        let duato = Duato::new(&network).unwrap();
+        let merged = MergedClasses::new(&duato);
+        let config = config_of(&network);
+        let found = search_deadlock(&merged, &config, &messages, 1_000_000).unwrap();
+        let sent = replays(&merged, config, &messages, &found).unwrap_or_else(|| panic!("{spec}: {found:?}"));
+        assert!(!deadlocks(&duato, on(config, needed), &messages, &sent), "{spec}");
+    }
+    let mesh = build("mesh:2x2");
+    let duato = Duato::new(&mesh).unwrap();
+    let config = on(config_of(&mesh), 2);
+    let found = search_deadlock(&duato, &config, &unicasts(&mesh), 1_000_000).unwrap();
+    assert_eq!(found.verdict, ReachabilityVerdict::NotReachable, "{found:?}");
+}
+
+/// Shortest ways on a grid, on virtual channels that a seed draws for each router and target.
+struct Drawn {
+    duato: Duato,
+    count: u8,
+    seed: u64,
+}
+
+impl RoutingRelation for Drawn {
+    fn name(&self) -> &'static str {
+        "drawn"
+    }
+
+    fn network(&self) -> &Arc<Network> {
+        self.duato.network()
+    }
+
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let mut lanes = Lanes::new();
+        self.lanes(at, arrived, target, self.count, &mut lanes);
+        out.clear();
+        for (channel, _) in lanes {
+            if !out.contains(&channel) {
+                out.push(channel);
+            }
+        }
+    }
+
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { virtual_channels: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl VirtualChannels for Drawn {
+    fn needed(&self) -> u8 {
+        self.count
+    }
+
+    fn lanes(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, _: u8, out: &mut Lanes) {
+        self.duato.lanes(at, arrived, target, self.count, out);
+        for (channel, range) in out {
+            let mut numbers =
+                Numbers((self.seed * 1009 + u64::from(channel.raw())).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            if numbers.below(4) == 0 {
+                *range = VcRange::only(numbers.below(self.count.into()) as u8);
+            }
+        }
+    }
+}
+
+/// A virtual channel.
+type OnLink = (ChannelId, u32);
+
+/// The check as it would be if a worm held nothing but the virtual channel behind its header.
+fn looks_safe_at_headers(
+    network: &Network,
+    count: u32,
+    lanes: impl Fn(RouterId, Option<ChannelId>, RouterId, &mut Lanes),
+) -> bool {
+    let mut states: Vec<(OnLink, Vec<OnLink>)> = Vec::new();
+    let next = |at, arrived, target| {
+        let mut all = Lanes::new();
+        lanes(at, arrived, target, &mut all);
+        all.iter().flat_map(|&(c, range)| range.of(count).map(move |vc| (c, vc))).collect::<Vec<_>>()
+    };
+    for target in network.router_ids() {
+        let mut seen = Vec::new();
+        let mut work: Vec<_> = network.router_ids().flat_map(|source| next(source, None, target)).collect();
+        while let Some(held) = work.pop() {
+            if network.to(held.0) != target && !seen.contains(&held) {
+                seen.push(held);
+                let all = next(network.to(held.0), Some(held.0), target);
+                work.extend(&all);
+                states.push((held, all));
+            }
+        }
+    }
+    let mut stuck: Vec<OnLink> = states.iter().map(|state| state.0).collect();
+    loop {
+        let blocked = |held: &OnLink| {
+            states.iter().any(|(other, all)| other == held && all.iter().all(|next| stuck.contains(next)))
+        };
+        let still: Vec<_> = stuck.iter().filter(|held| blocked(held)).copied().collect();
+        if still.len() == stuck.len() {
+            return stuck.is_empty();
+        }
+        stuck = still;
+    }
+}
+
+/// What the check of classes calls safe is not reachable, of unicasts and of paths with several stops.
+#[test]
+fn the_check_of_classes_misses_no_deadlock() {
+    let (mut safe_cases, mut reachable) = ([0; 2], [0; 2]);
+    for (topology, count) in [("mesh:2x2", 2), ("mesh:3x2", 2), ("mesh:3x3", 2), ("torus:4", 3), ("torus:3x3", 3)] {
+        for several_stops in [false, true] {
+            let mut tally = Tally::default();
+            for seed in 0..cases(12) {
+                let network = build(topology);
+                let routing = Drawn { duato: Duato::new(&network).unwrap(), count, seed };
+                let mut numbers = Numbers(seed * 7919 + u64::from(several_stops));
+                let consumption = 1 + (seed % 2) as u32;
+                let config = on(config(&network, Ports { injection: 4, consumption }, 1, 0, 2), count.into());
+                let mut dependencies = Dependencies::of_relation(&routing).with_virtual_channels(count.into());
+                let mut messages = unicasts(&network);
+                for _ in 0..if several_stops { 4 } else { 0 } {
+                    let mut nodes: Vec<NodeId> = network.node_ids().collect();
+                    let source = nodes.remove(numbers.below(nodes.len() as u64) as usize);
+                    let stops: Vec<NodeId> = (0..2 + numbers.below(2))
+                        .map(|_| nodes.remove(numbers.below(nodes.len() as u64) as usize))
+                        .collect();
+                    let plan = Plan { worms: vec![Worm::path(source, stops.clone())] };
+                    dependencies.add_worms(|worms| add_plan(worms, &routing, &plan, Branching::LOCKSTEP)).unwrap();
+                    messages.push(Sendable { multicast: Multicast::new(source, &stops), plan });
+                }
+                let safe = dependencies.deadlock(consumption).is_none();
+                let found = search_deadlock(&routing, &config, &messages, 20_000).unwrap();
+                let reached = replays(&routing, config, &messages, &found).is_some();
+                assert!(!(safe && reached), "{topology}, seed {seed}, {several_stops}: {found:?}");
+                match found.verdict {
+                    _ if safe => tally.safe += 1,
+                    ReachabilityVerdict::Reachable(_) => tally.reachable += 1,
+                    ReachabilityVerdict::NotReachable => tally.not_reachable += 1,
+                    ReachabilityVerdict::NotDecided(_) => tally.not_decided += 1,
+                }
+            }
+            tell(&format!("{topology}, {}", if several_stops { "paths" } else { "unicasts" }), &tally);
+            safe_cases[usize::from(several_stops)] += tally.safe;
+            reachable[usize::from(several_stops)] += tally.reachable;
+        }
+    }
+    assert!(safe_cases.iter().chain(&reachable).all(|&count| count > 0), "{safe_cases:?} {reachable:?}");
+}
+
+/// Worms from the even routers of a ring of six to the router three hops on. From the first one on, they may go on along the ring, or beside it, by a router where nobody else comes.
+///
+/// On virtual channel 0. All others go along a tree, on virtual channel 1.
+struct Bypass {
+    network: Arc<Network>,
+    tree: Table,
+}
+
+impl Bypass {
+    fn new() -> Self {
+        let ring = (0..6).map(|router| (router, (router + 1) % 6));
+        let beside = [1, 3, 5].into_iter().zip(6..).flat_map(|(from, by)| [(from, by), (by, (from + 2) % 6)]);
+        let network = Network::from_links("bypass", 9, &ring.chain(beside).collect::<Vec<_>>());
+        // Away from router 0 and back to it, by the routers of smallest number.
+        let mut parent = [None; 9];
+        let mut reached = vec![0];
+        let mut place = 0;
+        while place < reached.len() {
+            for channel in network.outputs(RouterId::new(reached[place])) {
+                let to = network.to(channel).raw();
+                if !reached.contains(&to) {
+                    parent[to as usize] = Some(network.reverse(channel));
+                    reached.push(to);
+                }
+            }
+            place += 1;
+        }
+        let up = |router: usize| std::iter::successors(Some(router), |&at| Some(network.to(parent[at]?).index()));
+        let next = |at: usize, target: usize| match up(target).take_while(|&below| below != at).last() {
+            Some(below) if up(target).any(|above| above == at) => parent[below].map(|channel| network.reverse(channel)),
+            _ => parent[at],
+        };
+        let next = (0..9).map(|at| (0..9).map(|target| next(at, target)).collect()).collect();
+        Self { tree: Table { network: Arc::clone(&network), next }, network }
+    }
+}
+
+impl RoutingRelation for Bypass {
+    fn name(&self) -> &'static str {
+        "bypass"
+    }
+
+    fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let mut lanes = Lanes::new();
+        self.lanes(at, arrived, target, 2, &mut lanes);
+        out.clear();
+        out.extend(lanes.into_iter().map(|lane| lane.0));
+    }
+
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { virtual_channels: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl VirtualChannels for Bypass {
+    fn needed(&self) -> u8 {
+        2
+    }
+
+    fn lanes(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, _: u8, out: &mut Lanes) {
+        let (from, to) = (at.raw(), target.raw());
+        let between = |a, b| self.network.channel_between(RouterId::new(a), RouterId::new(b)).unwrap();
+        let ring = |ahead: u32| (to + 6 - ahead) % 6;
+        out.clear();
+        match to {
+            1 | 3 | 5 if from == ring(3) => out.push((between(from, ring(2)), VcRange::only(0))),
+            1 | 3 | 5 if from == ring(2) => {
+                out.push((between(from, ring(1)), VcRange::only(0)));
+                out.push((between(from, 6 + from / 2), VcRange::only(0)));
+            }
+            1 | 3 | 5 if from == ring(1) || from == 6 + ring(2) / 2 => out.push((between(from, to), VcRange::only(0))),
+            _ => out.extend(self.tree.next[at.index()][target.index()].map(|way| (way, VcRange::only(1)))),
+        }
+    }
+}
+
+/// Long worms hold virtual channels behind which there was another way: they deadlock here, though no header that stands right behind one of these would have to wait.
+#[test]
+fn what_worms_hold_behind_a_choice_counts() {
+    let routing = Bypass::new();
+    let network = Arc::clone(&routing.network);
+    let lanes = |at, arrived, target: RouterId, out: &mut Lanes| routing.lanes(at, arrived, target, 2, out);
+    assert!(looks_safe_at_headers(&network, 2, lanes));
+    assert!(Dependencies::of_relation(&routing).with_virtual_channels(2).deadlock(4).is_some());
+    let node = NodeId::new;
+    let message = |(from, to)| Sendable {
+        multicast: Multicast::new(node(from), &[node(to)]),
+        plan: Plan { worms: vec![Worm::path(node(from), vec![node(to)])] },
+    };
+    let messages: Vec<Sendable> = [(0, 3), (2, 5), (4, 1)].into_iter().map(message).collect();
+    let config = on(config(&network, Ports { injection: 1, consumption: 1 }, 1, 0, 2), 2);
+    let found = search_deadlock(&routing, &config, &messages, 10_000).unwrap();
+    let sent = replays(&routing, config, &messages, &found).expect("each holds what another waits for");
+    assert_eq!(sent.len(), 3);
+    // Worms of one flit hold nothing behind their headers.
+    let short: Vec<Sent> = sent.iter().map(|&(at, message, _)| (at, message, 1)).collect();
+    assert!(!deadlocks(&routing, config, &messages, &short));
 }
 
 /// Whether ways lead to every target.

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use wormcast_multicast::{Algorithm, Multicast, Plan};
+use wormcast_multicast::{Algorithm, Multicast, Options, Plan, Worm, add_plan, algorithm_by_name};
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{
-    Dependencies, Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, Waypoints,
-    append_route, routing_by_name,
+    Branching, Dependencies, Lanes, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels,
+    Waypoints, append_route, routing_by_name,
 };
 use wormcast_simulation::{
-    BufferedSwitch, Cycle, Delivery, Engine, EngineConfig, FlitEngine, NotCovered, Observer, Run, Scenario, StopReason,
-    Switching, Timing, Traffic, WormEngine, Wormhole, search_deadlock,
+    BranchReplication, BufferedSwitch, Cycle, Delivery, Engine, EngineConfig, FlitEngine, NotCovered, Observer,
+    ReachabilityVerdict, Run, Scenario, Sendable, StopReason, Switching, Timing, Traffic, WormEngine, Wormhole,
+    search_deadlock,
 };
 
-use crate::support::{Dateline, Sent, build, plain, run_with, unicast};
+use crate::support::{Dateline, Sent, build, plain, run, run_with, tree, unicast};
 
 fn config(virtual_channels: u32) -> EngineConfig {
     EngineConfig { virtual_channels, ports: Ports { injection: 2, consumption: 2 }, buffer: 1, ..plain() }
@@ -49,10 +50,14 @@ fn the_static_check_tells_virtual_channels_apart() {
         assert!(free.deadlock(1).is_some(), "{spec}");
         // Between channels there is no difference.
         assert_eq!((divided.missing(&free), free.missing(&divided)), (None, None));
-        // Beside other worms they are not told apart.
+        // They stay apart beside paths that are followed, and not beside worms of which nobody knows which they take.
         let mut more = Dependencies::of_relation(&dateline).with_virtual_channels(2);
-        more.add_worms(|_| ());
-        assert!(more.deadlock(1).is_some());
+        let (held, next) = more.direct().next().unwrap();
+        let way = [torus.to(held), torus.to(next)];
+        more.add_worms(|worms| worms.path(&dateline, (torus.from(held), None, &way), VcRange::ANY, |_| ()));
+        assert_eq!(more.deadlock(2), None, "{spec}");
+        more.add_worms(|worms| worms.hop(held, next, false));
+        assert!(more.deadlock(2).is_some(), "{spec}");
     }
 }
 
@@ -97,10 +102,10 @@ fn too_few_virtual_channels_are_refused() {
     // An engine by itself finds no way that a header may take.
     let (_, progress) = run_with(&Dateline::new(&ring, true), config(1), round());
     assert!(matches!(progress, StopReason::NoRoute(_)), "{progress:?}");
-    // The worm engine and the search for deadlocks know of one virtual channel.
+    // The worm engine knows of one virtual channel.
     assert!(WormEngine::<()>::objection(&config(2)).is_some());
     let found = search_deadlock(&Dateline::new(&ring, true), &config(1), &[], 100);
-    assert_eq!(found.unwrap_err(), NotCovered::VirtualChannels);
+    assert_eq!(found.unwrap_err(), NotCovered::TooFewVirtualChannels);
 }
 
 /// The relations with classes, on networks where worms turn, cross datelines and go over waypoints, with the fewest virtual channels that are safe.
@@ -276,4 +281,84 @@ fn an_empty_network_delivers_at_the_closed_form() {
         // UGAL goes straight where nothing is loaded.
         assert_eq!(detours > 0, name.starts_with("valiant"), "{name} on {spec}");
     }
+}
+
+/// Trees in lockstep on two virtual channels: two of them that share one block each other as they do on one, those that do not share any cannot. If each may take either, it takes two of a kind.
+#[test]
+fn trees_in_lockstep_block_each_other_on_one_virtual_channel() {
+    let line = build("mesh:4");
+    let trees = algorithm_by_name("tree-one", &line, &Options::default()).unwrap();
+    let tree = |source, on: Option<u8>| {
+        let multicast = Multicast::new(NodeId::new(source), &[0, 3].map(NodeId::new));
+        let mut worms = trees.plan(&multicast).worms;
+        worms[0].virtual_channels = on.map(VcRange::only);
+        worms
+    };
+    let config = EngineConfig {
+        ports: Ports { injection: 2, consumption: 4 },
+        virtual_channels: 2,
+        replication: BranchReplication::Lockstep,
+        ..plain()
+    };
+    let deadlocks = |sent: Vec<Vec<Worm>>, buffer| {
+        let mut engine = FlitEngine::new(trees.routing(), EngineConfig { buffer, ..config }, ());
+        for (number, worms) in (0..).zip(sent) {
+            engine.submit(0, number, 4, Plan { worms });
+        }
+        matches!(engine.run_until(Cycle::MAX), StopReason::Deadlock(_))
+    };
+    // Where a buffer holds a whole worm of four flits, the branch that has got its channel gives it back.
+    for buffer in [1, 2, 3, 4, 100] {
+        let block = |sent| assert_eq!(deadlocks(sent, buffer), buffer < 4, "{buffer}");
+        block(vec![tree(1, Some(0)), tree(2, Some(0))]);
+        block(vec![tree(1, None), tree(2, None), tree(1, None), tree(2, None)]);
+        assert!(!deadlocks(vec![tree(1, Some(0)), tree(2, Some(1))], buffer), "{buffer}");
+        assert!(!deadlocks(vec![tree(1, None), tree(2, None)], buffer), "{buffer}");
+    }
+    // The check, which does not tell virtual channels of trees apart that their plans name, and warns of buffers for whole worms, too: others may ask for channels together.
+    let mut given = Dependencies::new(&line).with_virtual_channels(2);
+    for (source, safe) in [(1, true), (2, false)] {
+        let plan = Plan { worms: tree(source, None) };
+        given.add_worms(|worms| add_plan(worms, trees.routing(), &plan, Branching::LOCKSTEP)).unwrap();
+        assert_eq!(given.deadlock(4).is_none(), safe);
+    }
+    // The search finds as many worms as it takes.
+    let multicasts = [1, 2].map(|source| Sendable {
+        multicast: Multicast::new(NodeId::new(source), &[0, 3].map(NodeId::new)),
+        plan: Plan { worms: tree(source, None) },
+    });
+    let found = search_deadlock(trees.routing(), &config, &multicasts, 100_000).unwrap();
+    let ReachabilityVerdict::Reachable(witness) = &found.verdict else { panic!("{found:?}") };
+    assert_eq!(witness.messages.len(), 4, "{witness}");
+    let apart = [(1, 0), (2, 1)].map(|(source, on)| Sendable {
+        plan: Plan { worms: tree(source, Some(on)) },
+        multicast: Multicast::new(NodeId::new(source), &[0, 3].map(NodeId::new)),
+    });
+    let found = search_deadlock(trees.routing(), &config, &apart, 100_000).unwrap();
+    assert_eq!(found.verdict, ReachabilityVerdict::NotReachable, "{found:?}");
+}
+
+/// A flit of a tree in lockstep goes before the others: the path that shares its link waits until the tree has passed.
+#[test]
+fn trees_in_lockstep_go_first() {
+    let line = build("mesh:3");
+    let config = EngineConfig {
+        ports: Ports { injection: 2, consumption: 2 },
+        virtual_channels: 2,
+        startup: 0,
+        routing_delay: 0,
+        replication: BranchReplication::Lockstep,
+        ..plain()
+    };
+    let fork = tree(&line, 1, &[(1, 0, None, true), (1, 2, None, true)]);
+    let sent = |order: [Worm; 2]| order.into_iter().map(|worm| (0, 5, vec![worm])).collect::<Vec<Sent>>();
+    // In a buffer of one flit there is room for the next only once that has left: then the link serves the path meanwhile, and the tree in the cycle after that.
+    let alternate = run(&line, EngineConfig { buffer: 1, ..config }, sent([fork.clone(), unicast(1, 2)]));
+    assert_eq!([alternate.at(0, 0), alternate.at(0, 2), alternate.at(1, 2)], [11, 11, 12]);
+    let config = EngineConfig { buffer: 2, ..config };
+    // Whichever comes first: the tree's flits cross in cycles 1 to 5 and are consumed in 2 to 6; those of the path cross in 6 to 10, and are consumed in 7 to 11.
+    let first = run(&line, config, sent([fork.clone(), unicast(1, 2)]));
+    assert_eq!([first.at(0, 0), first.at(0, 2), first.at(1, 2)], [7, 7, 12]);
+    let second = run(&line, config, sent([unicast(1, 2), fork]));
+    assert_eq!([second.at(0, 2), second.at(1, 0), second.at(1, 2)], [12, 7, 7]);
 }

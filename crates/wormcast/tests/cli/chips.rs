@@ -115,6 +115,7 @@ fn multicasts_run_on_concentrated_meshes_and_tori() {
         ("torus:4x4,nodes=2", "separate", &["routing=dateline", classes]),
         ("torus:4x4,nodes=2", "separate", &["routing=duato", classes]),
         ("mesh:4x4,nodes=3", "dual-path", &[]),
+        ("mesh:4x4,nodes=3", "dual-path-adaptive", &["switching.virtual_channels=2"]),
         ("mesh:4x4,nodes=3", "multi-path", &[]),
         ("mesh:4x4,nodes=3", "column-path", &[]),
         ("mesh:4x4,nodes=3", "pure-negative-first", &[]),

@@ -215,7 +215,7 @@ fn a_percentile_without_an_interval_is_below_a_saturated_one() {
     );
     let text =
         text.replace("[0.01, 0.05, 4.0]", "[0.05]").replace("\"dual-path\", \"column-path\", ", "\"dual-path\", ");
-    let slow = "[with.minimal-negative-first]\ntiming.startup = 1000000\n";
+    let slow = "[with.minimal-negative-first]\ntiming.startup = 20000\n";
     let claim = "[[claim]]\nid = \"tail\"\ntext = \"a lower tail\"\ny = \"latency.p99\"\norder = { lower = [\"dual-path\"], higher = [\"minimal-negative-first\"] }\n";
     let folder = Folder::with(&[("small.toml", &format!("{text}{slow}{claim}"))]);
     let said = folder.run(&["sweep", "small.toml"]).success();

@@ -584,10 +584,10 @@ fn a_version_takes_what_it_gives_out_of_the_sweep() {
 /// What the switching cannot carry is said with its place, before anything is run.
 #[test]
 fn points_that_cannot_be_run_are_found_before_any_is() {
-    let text = "topology = 'mesh:4x4'\n[traffic]\narrivals = { process = 'burst' }\nlength = 8\nmulticast.destinations = 3\n[sweep]\nalgorithm = ['dual-path', 'tree-one']\nswitching.virtual_channels = [1, 2]\n[switching]\nreplication = 'lockstep'\n";
+    let text = "topology = 'mesh:4x4'\n[traffic]\narrivals = { process = 'burst' }\nlength = 8\nmulticast.destinations = 3\n[sweep]\nalgorithm = ['dual-path', 'tree-one']\ntiming.delay = [1, 2]\n[switching]\nreplication = 'lockstep'\n";
     let folder = Folder::with(&[("channels.toml", text)]);
     let refused = folder.run(&["sweep", "channels.toml"]).bad_input();
-    assert!(refused.contains("`tree-one` sends trees") && refused.contains("channels.toml:8:34"), "{refused}");
+    assert!(refused.contains("`tree-one` sends trees") && refused.contains("channels.toml:8:20"), "{refused}");
     assert_eq!(folder.files(""), ["channels.toml"]);
 }
 

@@ -58,8 +58,9 @@ mod tests {
     use proptest::prelude::*;
     use wormcast_network::{ChannelId, TopologySpec};
 
-    const PATHS: [&str; 8] = [
+    const PATHS: [&str; 9] = [
         "dual-path",
+        "dual-path-adaptive",
         "multi-path",
         "column-path",
         "pure-negative-first",

@@ -7,6 +7,7 @@ pub(crate) mod column_path;
 pub(crate) mod containment;
 pub(crate) mod double_channel_xy_tree;
 pub(crate) mod dual_path;
+pub(crate) mod dual_path_adaptive;
 pub(crate) mod fork;
 pub(crate) mod mask;
 pub(crate) mod minimal_negative_first;

@@ -9,12 +9,12 @@ use std::collections::HashSet;
 
 use fixedbitset::FixedBitSet;
 use wormcast_network::watch::step;
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use crate::capabilities::ClosedForm;
 use crate::relation::RoutingRelation;
 use check::Check;
-use virtual_channels::Waits;
+use virtual_channels::{Leg, Waits, legs_in_order, legs_of_unicasts};
 
 mod check;
 mod spanning;
@@ -78,8 +78,8 @@ pub struct Dependencies<'n> {
     network: &'n Network,
     /// (held, requested), sorted and without duplicates.
     waits: Vec<(u32, u32)>,
-    /// The relation that divides virtual channels, if these are the dependencies of its unicasts.
-    divided: Option<&'n dyn RoutingRelation>,
+    /// The worms, virtual channel by virtual channel, where a relation divides these.
+    divided: Option<Divided<'n>>,
     stops: Vec<Stop>,
     /// (held, arriving): a worm that holds the first may wait for a delivery where the second ends, on another branch of its tree.
     held_up: Vec<(u32, u32)>,
@@ -97,6 +97,43 @@ pub struct Dependencies<'n> {
     classes: Option<Box<[Option<u8>]>>,
     /// Where groups of worms do not share virtual channels: how many that takes, and the dependencies of each group.
     apart: (usize, Vec<Dependencies<'n>>),
+}
+
+/// Worms of a relation that divides virtual channels, and path worms beside them.
+struct Divided<'n> {
+    relation: &'n dyn RoutingRelation,
+    /// The orders in which its path worms stop; none: its worms are unicasts.
+    orders: Vec<Vec<RouterId>>,
+    /// Path worms that were added.
+    given: Option<Waits<'n>>,
+}
+
+impl<'n> Divided<'n> {
+    /// What the worms may wait for where links have so many virtual channels, and nodes so many consumption channels. Whatever lies further ahead of a worm is
+    /// looked at only if that may make a difference.
+    fn waits(&self, network: &'n Network, links_have: usize, ports: usize) -> Option<Waits<'n>> {
+        let division = self.relation.capabilities().virtual_channels?;
+        let of_unicasts = self.orders.is_empty();
+        let mut groups: Vec<Vec<Leg<'_>>> =
+            self.orders.iter().map(|order| legs_in_order(division, order, links_have)).collect();
+        if of_unicasts {
+            groups.push(legs_of_unicasts(self.relation, division, links_have));
+        }
+        if of_unicasts && self.given.is_none() {
+            let mut near = Waits::new(network, links_have);
+            for legs in &groups {
+                near.add(legs, false);
+            }
+            if near.is_decided(ports) {
+                return Some(near);
+            }
+        }
+        let mut waits = self.given.clone().unwrap_or_else(|| Waits::new(network, links_have));
+        for legs in &groups {
+            waits.add(legs, true);
+        }
+        Some(waits)
+    }
 }
 
 impl<'n> Dependencies<'n> {
@@ -141,9 +178,13 @@ impl<'n> Dependencies<'n> {
     }
 
     /// Sets how many virtual channels every link has, any of which a worm may take: more worms then hold consumption
-    /// channels of the same router, and branches of worms on a [spanning tree](Self::of_spanning_trees) can block each other. Without this, there is one.
+    /// channels of the same router, and branches of worms on a [spanning tree](Self::of_spanning_trees) can block each other. Without this, there is one. Worms that are told apart by virtual
+    /// channels have to be added after this.
     #[must_use]
     pub fn with_virtual_channels(mut self, count: u32) -> Self {
+        // Path worms were followed on as many as there were.
+        let same = self.virtual_channels == count as usize;
+        self.divided = self.divided.filter(|divided| same || divided.given.is_none());
         self.virtual_channels = count as usize;
         if count > 1 {
             self.waits.append(&mut self.shared);
@@ -220,14 +261,39 @@ impl<'n> Dependencies<'n> {
             }
         }
         let capabilities = relation.capabilities();
-        dependencies.divided = capabilities.virtual_channels.map(|_| relation);
+        dependencies.divided =
+            capabilities.virtual_channels.map(|_| Divided { relation, orders: Vec::new(), given: None });
         if let (Some(_), Some(division)) = (capabilities.waypoints, capabilities.virtual_channels) {
             // Ways over waypoints are more than the candidates show.
-            let all = Waits::new(relation, division, usize::from(division.needed()));
+            let needed = usize::from(division.needed());
+            let mut all = Waits::new(network, needed);
+            all.add(&legs_of_unicasts(relation, division, needed), false);
             dependencies.waits.extend(all.between_channels());
             dependencies.waits.sort_unstable();
             dependencies.waits.dedup();
         }
+        dependencies
+    }
+
+    /// The dependencies of all path worms that start at some router of one of these orders and stop at any of the routers behind it, in this order, by a relation that
+    /// [divides virtual channels](crate::VirtualChannels): [`deadlock`](Self::deadlock) tells these apart. Of a relation that does not, there are none.
+    ///
+    /// O(routers^2 x channels x virtual channels) for an order of all routers.
+    pub fn of_ordered_paths(relation: &'n dyn RoutingRelation, orders: Vec<Vec<RouterId>>) -> Self {
+        let network = &**relation.network();
+        let mut dependencies = Self::new(network);
+        let Some(division) = relation.capabilities().virtual_channels else { return dependencies };
+        let needed = usize::from(division.needed());
+        let mut all = Waits::new(network, needed);
+        for order in &orders {
+            all.add(&legs_in_order(division, order, needed), false);
+        }
+        dependencies.waits = all.between_channels().collect();
+        dependencies.stops = all.stops().map(|(arriving, leaving)| Stop { arriving, leaving: Some(leaving) }).collect();
+        dependencies.tidy();
+        dependencies.stops.sort_unstable();
+        dependencies.stops.dedup();
+        dependencies.divided = Some(Divided { relation, orders, given: None });
         dependencies
     }
 
@@ -255,7 +321,6 @@ impl<'n> Dependencies<'n> {
     }
 
     fn tidy(&mut self) {
-        self.divided = None;
         self.apart.1.clear();
         for pairs in [&mut self.waits, &mut self.held_up, &mut self.together, &mut self.shared] {
             pairs.sort_unstable();
@@ -324,12 +389,10 @@ impl<'n> Dependencies<'n> {
     /// input and output channels (or virtual channels of one), which bounds their number. The largest set of suspects is what remains after everything
     /// that cannot be blocked is struck out; O(dependencies x degree).
     ///
-    /// Where virtual channels are divided, those are suspect whose holder may be where all that it may take is suspect.
+    /// Where virtual channels are divided, those are suspect whose holder's header may be, there or further on, where all that it may take is suspect.
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
-        if let Some(waits) = self.divided_waits() {
-            let channels =
-                |cycle: Vec<(ChannelId, u32)>| cycle.into_iter().map(|(c, _)| Resource::Channel(c)).collect();
-            return waits.cycle().map(channels);
+        if self.divided.is_some() {
+            return Some(self.divided_deadlock(consumption_ports)?.into_iter().map(|(resource, _)| resource).collect());
         }
         let ports = consumption_ports as usize;
         if self.are_told_apart() {
@@ -346,24 +409,23 @@ impl<'n> Dependencies<'n> {
         !self.apart.1.is_empty() && self.virtual_channels >= self.apart.0
     }
 
-    /// What unicasts may wait for, virtual channel by virtual channel, where these are divided.
-    fn divided_waits(&self) -> Option<Waits> {
-        let relation = self.divided?;
-        let division = relation.capabilities().virtual_channels?;
-        Some(Waits::new(relation, division, self.virtual_channels))
+    /// What worms may wait for, virtual channel by virtual channel, where these are divided.
+    fn divided_waits(&self, ports: usize) -> Option<Waits<'n>> {
+        self.divided.as_ref()?.waits(self.network, self.virtual_channels, ports)
     }
 
     /// The cycle of [`deadlock`](Self::deadlock) with the virtual channel of each channel, where a relation divides them; `None` too if there can be no deadlock.
-    pub fn divided_deadlock(&self) -> Option<Vec<(ChannelId, u32)>> {
-        self.divided_waits()?.cycle()
+    pub fn divided_deadlock(&self, consumption_ports: u32) -> Option<Vec<(Resource, Option<u32>)>> {
+        let ports = consumption_ports as usize;
+        self.divided_waits(ports)?.cycle(ports)
     }
 
     /// The channels whose holders could be blocked forever, by each other or by those that are: none if there can be no [deadlock](Self::deadlock).
     pub fn blocked(&self, consumption_ports: u32) -> Vec<ChannelId> {
-        if let Some(waits) = self.divided_waits() {
-            return waits.blocked();
-        }
         let ports = consumption_ports as usize;
+        if let Some(waits) = self.divided_waits(ports) {
+            return waits.blocked(ports);
+        }
         if self.are_told_apart() && self.stops.is_empty() {
             let mut blocked: Vec<_> =
                 self.apart.1.iter().flat_map(|group| Check::new(group, ports).blocked()).collect();

@@ -1,8 +1,11 @@
 //! Dependencies worm by worm.
 
-use wormcast_network::ChannelId;
+use wormcast_network::{ChannelId, RouterId};
 
+use super::virtual_channels::{Waits, legs_of_path};
 use super::{Branching, Dependencies, Stop};
+use crate::capabilities::VcRange;
+use crate::relation::RoutingRelation;
 
 impl<'n> Dependencies<'n> {
     /// Adds one tree worm in lockstep, as [`Worms::tree`] takes it.
@@ -13,7 +16,7 @@ impl<'n> Dependencies<'n> {
 
     /// Adds any number of worms and sorts once at the end; returns what the closure returns.
     pub fn add_worms<T>(&mut self, add: impl FnOnce(&mut Worms<'_, 'n>) -> T) -> T {
-        let result = add(&mut Worms { dependencies: self });
+        let result = add(&mut Worms { dependencies: self, on_path: false });
         self.tidy();
         result
     }
@@ -22,12 +25,41 @@ impl<'n> Dependencies<'n> {
 /// Takes worms for [`Dependencies::add_worms`].
 pub struct Worms<'d, 'n> {
     dependencies: &'d mut Dependencies<'n>,
+    /// Whether what is added is part of a path that has been followed.
+    on_path: bool,
 }
 
 impl Worms<'_, '_> {
+    /// A path worm of a relation, with the hops and starts that `hops` adds: it starts at a router, takes the channel `exit` first, if that is given, and stops at these routers, one after
+    /// the other. Where virtual channels are told apart, those that are in `own` are all that it takes.
+    pub fn path(
+        &mut self,
+        relation: &dyn RoutingRelation,
+        (source, exit, stops): (RouterId, Option<ChannelId>, &[RouterId]),
+        own: VcRange,
+        hops: impl FnOnce(&mut Self),
+    ) {
+        let Dependencies { network, divided, virtual_channels, .. } = &mut *self.dependencies;
+        if let Some(divided) = divided {
+            let given = divided.given.get_or_insert_with(|| Waits::new(network, *virtual_channels));
+            given.add(&legs_of_path(relation, (source, exit, stops), own, *virtual_channels), true);
+        }
+        self.on_path = true;
+        hops(self);
+        self.on_path = false;
+    }
+
+    /// Of worms that are not followed by virtual channels nobody knows which they take.
+    fn mix(&mut self) {
+        if !self.on_path {
+            self.dependencies.divided = None;
+        }
+    }
+
     /// A hop of a path worm, which arrived on `arriving` and leaves on `leaving`. If `stops`, it delivers in between, and holds a
     /// consumption channel there while it goes on.
     pub fn hop(&mut self, arriving: ChannelId, leaving: ChannelId, stops: bool) {
+        self.mix();
         self.dependencies.waits.push((arriving.raw(), leaving.raw()));
         if stops {
             self.dependencies.stops.push(Stop { arriving, leaving: Some(leaving) });
@@ -49,6 +81,7 @@ impl Worms<'_, '_> {
 
     /// As [`tree`](Self::tree), for a worm that may deliver to other nodes of its sender's router.
     pub fn tree_from(&mut self, delivers: bool, tree: &[(ChannelId, Option<usize>, bool)], branching: Branching) {
+        self.mix();
         let Dependencies { network, waits, together, stops, held_up, starts, separate, .. } = &mut *self.dependencies;
         *separate |= branching.separate && !branching.packet_buffers;
         if delivers && !branching.packet_buffers {

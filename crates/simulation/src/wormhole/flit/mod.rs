@@ -5,6 +5,7 @@
 //! until it is granted a channel. Where virtual channels share links, what one worm does matters to others, and where links take several cycles, to itself later on: there it is links
 //! that are looked at, those that have something to move (`shared_links`).
 
+mod lockstep;
 mod paths;
 mod shared_links;
 mod trees;

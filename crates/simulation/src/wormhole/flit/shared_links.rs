@@ -1,4 +1,5 @@
-//! The movement phase where virtual channels share links (model.md, rule 18) or links take several cycles (rules 21 to 25), for path worms and trees with independent branches.
+//! The movement phase where virtual channels share links (model.md, rule 18) or links take several cycles (rules 21 to 25), for path worms and trees with independent branches. Trees in
+//! lockstep go before them, where links take one cycle (`lockstep`).
 //!
 //! A link moves one flit a cycle, for the ready worm that comes first in the round robin after the last user. A worm is ready
 //! on a link if it has a flit there, waiting since the start of the cycle, and the buffer ahead has room, counting what leaves
@@ -18,10 +19,12 @@
 
 use wormcast_network::{ChannelId, ChannelSpace};
 
+use super::lockstep::Lockstep;
 use super::paths::report_crossing;
 use super::trees::{Copying, TreeEvent};
 use super::{FlitEngine, FlitMovement};
 use crate::config::delay::Lags;
+use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route, TreeRoute, WormState};
 use crate::engine::EngineConfig;
@@ -153,6 +156,7 @@ pub(super) struct SharedLinks {
     tree_events: Vec<(u32, TreeEvent)>,
     /// Flits and freed slots that are on links.
     away: Away,
+    pub(super) lockstep: Lockstep,
     /// Whether there may be something to move in the next cycle.
     pub(super) busy: bool,
 }
@@ -202,6 +206,7 @@ impl SharedLinks {
         let mut links = Self {
             virtual_channels,
             shared,
+            lockstep: Lockstep::new(config.buffer),
             streams: vec![Stream::default(); shared * virtual_channels as usize + ports + 1],
             away: Away::new(lags, shared * virtual_channels as usize + ports + 1),
             links: vec![Link::default(); space.len()],
@@ -291,12 +296,13 @@ impl SharedLinks {
         let mut offered = std::mem::take(&mut self.listed);
         let mut freed = std::mem::take(&mut self.freed);
         loop {
+            let together = self.serve_together(worms, now);
+            self.moves += together;
             for &channel in offered.as_slice() {
-                self.serve::<MOVES, LAGS>(channel, worms, now, &mut freed);
+                self.moves += usize::from(self.serve::<MOVES, LAGS>(channel, worms, now, &mut freed));
             }
-            self.moves += offered.length;
             offered.clear();
-            if freed.length == 0 {
+            if freed.length == 0 && together == 0 {
                 break;
             }
             for &place in freed.as_slice() {
@@ -327,7 +333,20 @@ impl SharedLinks {
         self.this ^= 1;
     }
 
-    /// A link serves the ready stream whose turn it is.
+    /// Trees in lockstep take the links that they need; returns how many flits leave their vertices.
+    fn serve_together(&mut self, worms: &mut [WormState<FlitMovement>], now: Cycle) -> usize {
+        let Self { links, lockstep, tree_events, .. } = self;
+        lockstep.round(worms, now, tree_events, |needed| {
+            let free = needed.iter().all(|&(channel, _)| links[channel as usize].served <= now);
+            for &(channel, virtual_channel) in needed.iter().filter(|_| free) {
+                let link = &mut links[channel as usize];
+                (link.served, link.turn) = (now + 1, ((virtual_channel + 1) % u64::BITS) as u8);
+            }
+            free
+        })
+    }
+
+    /// A link serves the ready stream whose turn it is; returns whether it does, which it does not if it has served in this cycle.
     #[inline]
     fn serve<const MOVES: bool, const LAGS: bool>(
         &mut self,
@@ -335,9 +354,13 @@ impl SharedLinks {
         worms: &mut [WormState<FlitMovement>],
         now: Cycle,
         freed: &mut List,
-    ) {
+    ) -> bool {
         let link = &mut self.links[channel as usize];
         let ready = std::mem::take(&mut link.ready[self.this]);
+        if link.served > now {
+            self.will_be_ready(channel, ready);
+            return false;
+        }
         let turn = u32::from(link.turn);
         let virtual_channel = (turn + ready.rotate_right(turn).trailing_zeros()) % u64::BITS;
         link.turn = ((virtual_channel + 1) % u64::BITS) as u8;
@@ -380,6 +403,7 @@ impl SharedLinks {
         } else {
             self.arrivals.push(worm);
         }
+        true
     }
 
     /// The lag of the link of a stream, by which it is later known that a slot behind it is free.
@@ -555,6 +579,10 @@ impl<O: Observer> FlitEngine<'_, O> {
                 flits.opened(vertex);
                 shared.open(place, stream);
             }
+            Route::Tree(route, flits) if self.core.config.replication == BranchReplication::Lockstep => {
+                flits.granted(route, vertex);
+                shared.lockstep.add(worm.id, slot);
+            }
             Route::Tree(route, flits) => {
                 flits.granted(route, vertex);
                 let total = route.vertices[vertex as usize].total;
@@ -596,7 +624,9 @@ impl<O: Observer> FlitEngine<'_, O> {
             if selector.counts_flits() {
                 let channels = shared.moved.iter().map(|&place| shared.streams[place as usize].channel);
                 let links = channels.filter(|&channel| (channel as usize) < shared.shared);
-                links.for_each(|link| selector.crossed(ChannelId::new(link), 1));
+                let together = shared.lockstep.crossed.iter().map(|crossing| crossing.channel.raw());
+                let together = together.filter(|&channel| (channel as usize) < shared.shared);
+                links.chain(together).for_each(|link| selector.crossed(ChannelId::new(link), 1));
             }
         } else {
             shared.rounds::<false>(&mut self.core.worms, self.core.now);
@@ -626,7 +656,9 @@ impl<O: Observer> FlitEngine<'_, O> {
         for (slot, event) in shared.tree_events.drain(..) {
             last += self.settle_branch(slot, event);
         }
-        shared.busy = shared.listed.length > 0 || !self.core.reminded.is_empty() || shared.moves > last;
+        shared.lockstep.forget(&self.core.worms);
+        let waits = shared.listed.length > 0 || shared.lockstep.waits;
+        shared.busy = waits || !self.core.reminded.is_empty() || shared.moves > last;
         self.movement.shared_links = shared;
     }
 
@@ -645,6 +677,10 @@ impl<O: Observer> FlitEngine<'_, O> {
     }
 
     fn report_flits(&mut self, shared: &SharedLinks) {
+        for crossing in &shared.lockstep.crossed {
+            let id = self.core.worms[crossing.slot as usize].id;
+            self.core.reports.observer.flit(self.core.now, id, crossing.channel, crossing.flit);
+        }
         for stream in shared.moved.iter().map(|&place| &shared.streams[place as usize]) {
             let worm = &self.core.worms[stream.worm as usize];
             let (now, observer) = (self.core.now, &mut self.core.reports.observer);
@@ -664,7 +700,11 @@ impl<O: Observer> FlitEngine<'_, O> {
     /// Whether a tree worm has moved in the last cycle, or may move in this one.
     pub(super) fn tree_moves_on_shared_links(&self, slot: u32) -> bool {
         let Route::Tree(route, flits) = &self.core.worms[slot as usize].route else { return false };
-        let shared = &self.movement.shared_links;
+        let (shared, config, now) = (&self.movement.shared_links, &self.core.config, self.core.now);
+        if config.replication == BranchReplication::Lockstep {
+            let may_leave = |v| flits.may_leave(route, v, config.buffer, now);
+            return flits.has_moved_before(now, 1) || (0..flits.known()).any(may_leave);
+        }
         let mut branches = route.vertices.iter().filter(|at| at.reserved);
         let mut deliveries = route.deliveries.iter().filter(|delivery| delivery.channel.raw() != NONE);
         let under_way = shared.away.pending > 0 && flits.has_moved_before(self.core.now, shared.away.lags.most());

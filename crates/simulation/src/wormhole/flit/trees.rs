@@ -43,7 +43,7 @@ pub struct TreeFlits {
     length: u32,
     /// A header flit that no output of its router leads on: where it is, and the router that it names.
     lost: Option<(RouterId, RouterId)>,
-    /// When copies were made last on shared links, `Cycle::MAX` before the first, and how many.
+    /// When copies were made last on shared links (in lockstep: flits left vertices), `Cycle::MAX` before the first, and how many.
     copied_in: Cycle,
     copied: usize,
 }
@@ -63,6 +63,9 @@ struct VertexFlits {
     landed: u32,
     left: u32,
     strips: bool,
+    /// The cycles in which a flit entered, and left, last (in lockstep on shared links; `None` before the first).
+    came_in: Option<Cycle>,
+    left_in: Option<Cycle>,
     /// With a header that is decoded: the numbers of the header flits among those that have entered.
     addresses: Vec<u32>,
 }
@@ -332,8 +335,7 @@ impl TreeFlits {
         (now, lands): (Cycle, bool),
         mut event: impl FnMut(TreeEvent),
     ) -> Option<usize> {
-        self.copied = if self.copied_in == now { self.copied + 1 } else { 1 };
-        self.copied_in = now;
+        self.moves_in(now);
         let v = match copying {
             Copying::To(c) => {
                 self.vertices[c as usize].entered += 1;
@@ -363,6 +365,55 @@ impl TreeFlits {
             }
         }
         frees.then_some(v)
+    }
+
+    /// Vertices that are known.
+    pub(super) fn known(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// In lockstep on shared links: whether a flit that was there when cycle `now` began can leave a vertex on all branches, if it gets their links.
+    pub(super) fn may_leave(&self, route: &TreeRoute, v: usize, buffer: u32, now: Cycle) -> bool {
+        let flits = &self.vertices[v];
+        let waiting = self.waiting(route, v) - u32::from(flits.came_in == Some(now));
+        let is_free = flits.left_in != Some(now) && route.vertices[v].granted;
+        is_free && waiting > 0 && route.children(v).all(|child| self.has_room(child, buffer))
+    }
+
+    /// In lockstep on shared links: a flit leaves a vertex on all branches; calls `cross` with each channel that it takes and its number.
+    pub(super) fn leave(
+        &mut self,
+        route: &TreeRoute,
+        v: usize,
+        now: Cycle,
+        events: &mut Vec<TreeEvent>,
+        mut cross: impl FnMut(ChannelId, u32),
+    ) {
+        self.moves_in(now);
+        let flit = self.vertices[v].left + 1;
+        let total = route.vertices[v].total;
+        for child in route.children(v) {
+            cross(route.vertices[child].entered_by, flit);
+            self.enter(child, events);
+            self.vertices[child].came_in = Some(now);
+        }
+        let (first, end) = route.vertices[v].deliveries;
+        for delivery in first..end {
+            cross(route.deliveries[delivery as usize].channel, flit);
+            if flit == total {
+                events.push(TreeEvent::Consumed(delivery));
+            }
+        }
+        (self.vertices[v].left, self.vertices[v].left_in) = (flit, Some(now));
+        if flit == total {
+            events.push(TreeEvent::TailLeft(v as u32));
+        }
+    }
+
+    /// Counts a move in cycle `now`.
+    fn moves_in(&mut self, now: Cycle) {
+        self.copied = if self.copied_in == now { self.copied + 1 } else { 1 };
+        self.copied_in = now;
     }
 
     /// No flit is lost, made up or out of its buffer.

@@ -222,6 +222,10 @@ impl Oracle<'_> {
             || matches!(self.worms[id].plan.itinerary, Itinerary::Path(_))
     }
 
+    fn is_tree(&self, id: usize) -> bool {
+        matches!(self.worms[id].plan.itinerary, Itinerary::Tree(_))
+    }
+
     /// The channels that a group of outputs would use for its next flit, if that can leave and the group has not moved yet.
     fn next_move(&self, now: Cycle, id: usize, vertex: usize, group: &[usize]) -> Option<Move> {
         let at = &self.worms[id].vertices[vertex];
@@ -235,7 +239,7 @@ impl Oracle<'_> {
         Some(Move { id, vertex, flit, outputs, links, group: group.to_vec() })
     }
 
-    /// Rule 18: rounds, in each of which every link that has not served yet picks one of the worms that are ready by now.
+    /// Rule 18: rounds, in each of which first trees in lockstep take the links that they need, and then every link that has not served yet picks one of the other worms that are ready by now.
     /// What needs no link moves in the first round that it can; stripped flits have left before.
     pub(super) fn move_flits(&mut self, now: Cycle) {
         // Rule 23.
@@ -258,6 +262,18 @@ impl Oracle<'_> {
                 }
             }
             moves.retain(|a_move| a_move.links.iter().all(|(link, _)| !served.contains(link)));
+            // Trees in lockstep go first, the older ones before the younger.
+            let (trees, mut moves): (Vec<Move>, Vec<Move>) =
+                moves.into_iter().partition(|m| self.in_lockstep(m.id) && self.is_tree(m.id));
+            let mut taken = BTreeSet::new();
+            let mut together = Vec::new();
+            for a_move in trees {
+                if a_move.links.iter().all(|(link, _)| !taken.contains(link)) {
+                    taken.extend(a_move.links.iter().map(|&(link, _)| link));
+                    together.push(a_move);
+                }
+            }
+            moves.retain(|a_move| a_move.links.iter().all(|(link, _)| !taken.contains(link)));
             let mut turns: BTreeMap<u32, usize> = BTreeMap::new();
             for &(link, to) in moves.iter().flat_map(|a_move| &a_move.links) {
                 let places = &self.held[link as usize];
@@ -273,6 +289,12 @@ impl Oracle<'_> {
                 debug_assert!(places.iter().flatten().any(|&(_, vertex)| vertex == to));
             }
             moves.retain(|m| m.links.iter().all(|&(l, to)| self.held[l as usize][turns[&l]] == Some((m.id, to))));
+            for &(link, to) in together.iter().flat_map(|a_move| &a_move.links) {
+                let id = together.iter().find(|m| m.links.contains(&(link, to))).map(|m| m.id).unwrap();
+                let place = self.held[link as usize].iter().position(|&place| place == Some((id, to)));
+                turns.insert(link, place.expect("it holds the link"));
+            }
+            moves.extend(together);
             if moves.is_empty() && injections.is_empty() {
                 break;
             }

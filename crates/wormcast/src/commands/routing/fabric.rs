@@ -281,7 +281,7 @@ pub(super) fn analyse(
     let branching = arguments.branching.unwrap_or(GroupBranching::Packets);
     let beside = multicasts.as_ref().map(|multicasts| (multicasts, branching));
     let fabric = Fabric { name, tables, multicasts: beside, lanes: lanes.as_ref() };
-    let report = of_fabric(&fabric, settings).map_err(|error| refusal(&error, ""))?;
+    let report = of_fabric(&fabric, settings).map_err(|error| refusal(&error))?;
     let mut printed = Printed::new(report);
     if let (Some(file), Some(multicasts)) = (&arguments.export_multicast, &multicasts) {
         let text = NetworkMcfdbs::new(multicasts).map_err(Failure::bad_input)?.to_string();

@@ -131,8 +131,8 @@ fn settings(arguments: &Arguments) -> Settings {
     }
 }
 
-/// The failure for an analysis error, with the options that are to blame. `sender` sends the worms.
-fn refusal(error: &AnalysisError, sender: &str) -> Failure {
+/// The failure for an analysis error, with the options that are to blame.
+fn refusal(error: &AnalysisError) -> Failure {
     Failure::BadInput(match error {
         AnalysisError::NotReplicatedBySwitches(name) => format!(
             "switches do not replicate the worms of `{name}`: this `--replication` is for `bit-string` and `multiport`. Leave it \
@@ -145,12 +145,6 @@ fn refusal(error: &AnalysisError, sender: &str) -> Failure {
         AnalysisError::Given => "the worms of given multicasts are not replicated by buffered switches: expected \
              `--replication lockstep` or `independent`"
             .to_owned(),
-        AnalysisError::TreesOnVirtualChannels(_) => {
-            format!(
-                "{sender} sends trees, which move in lockstep on one virtual channel only: leave `--virtual-channels` out, or ask for \
-                 `--replication independent`"
-            )
-        }
         AnalysisError::TooFewConsumptionPorts { bound, .. } => {
             format!("{error}; set `--consumption-ports {bound}` or more")
         }
@@ -191,7 +185,7 @@ fn analyse_algorithm(
     let sender = format!("`{}`", descriptor.name);
     let request = arguments.choice.request(descriptor, FaultRequest::default())?;
     let algorithm = request.make(network).map_err(Failure::bad_input)?;
-    let report = of_algorithm(algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
+    let report = of_algorithm(algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error))?;
     let worms = Worms::new(&report, &sender, algorithm.branching(), algorithm.needed_virtual_channels().0 > 1);
     check_options(arguments, network, &worms);
     arguments.choice.warn_of_idle_seed(network);
@@ -220,7 +214,7 @@ fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Pri
             Unicasts::Routing(relation) => of_routing(relation, &settings),
             Unicasts::Tables(name, tables) => of_tables(name, tables, &settings),
         };
-        return Ok(Printed::new(report.map_err(|error| refusal(&error, ""))?));
+        return Ok(Printed::new(report.map_err(|error| refusal(&error))?));
     };
     let sender = format!("`{}`", input_name(file));
     let report = of_multicasts(unicasts, &settings, |adding| {
@@ -231,7 +225,7 @@ fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Pri
     });
     let report = report.map_err(|refused| match refused {
         Refused::Multicasts(failure) => failure,
-        Refused::Analysis(error) => refusal(&error, &sender),
+        Refused::Analysis(error) => refusal(&error),
     })?;
     check_options(arguments, unicasts.network(), &Worms::new(&report, &sender, Branching::LOCKSTEP, divided));
     Ok(Printed::new(report))

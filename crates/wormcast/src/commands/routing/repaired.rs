@@ -162,7 +162,7 @@ pub(super) fn write_repair(
     };
     let beside = Some((&repair.multicasts, GroupBranching::Packets));
     let fabric = Fabric { name: "lfts", tables: &repair.tables, multicasts: beside, lanes: laned.as_ref() };
-    let deadlock_free = of_fabric(&fabric, settings).map_err(|error| refusal(&error, ""))?.deadlock_free;
+    let deadlock_free = of_fabric(&fabric, settings).map_err(|error| refusal(&error))?.deadlock_free;
     let [before, after] = [tables, &repair.tables].map(analyse_tables);
     let sizes = multicasts.sizes().into_iter().zip(repair.multicasts.sizes());
     let groups = multicasts.groups().iter().zip(sizes).map(|(group, (before, after))| RepairedGroup {
