@@ -330,7 +330,8 @@ const MOST_LOADED: usize = 10;
 
 /// The most loaded channels, highest first; none if all have the same load.
 pub fn most_loaded(loads: &[f64]) -> Vec<ChannelId> {
-    let uneven = loads.iter().any(|load| load.total_cmp(&loads[0]).is_ne());
+    // Sums of shares differ in their last digits.
+    let uneven = loads.iter().any(|load| (load - loads[0]).abs() > 1e-9 * loads[0].abs().max(1.0));
     let mut channels: Vec<u32> = (0..loads.len() as u32).filter(|_| uneven).collect();
     channels.sort_by(|&a, &b| loads[b as usize].total_cmp(&loads[a as usize]).then(a.cmp(&b)));
     channels.into_iter().take(MOST_LOADED).filter(|&at| loads[at as usize] > 0.0).map(ChannelId::new).collect()

@@ -75,6 +75,20 @@ fn numbered(network: &Network, given: &str, count: usize) -> Result<u32, NodeErr
         .collect::<Result<Vec<u32>, _>>()?;
     if let ([number], None) = (&numbers[..], which) {
         let number = *number;
+        // An address of a hypercube in binary, which would be read as another node's number.
+        let is_cube = grid
+            .is_some_and(|grid| given.len() == grid.dimensions() && grid.extents().iter().all(|&extent| extent == 2));
+        if is_cube
+            && given.len() > 1
+            && given.starts_with('0')
+            && given.bytes().all(|digit| matches!(digit, b'0' | b'1'))
+        {
+            let meant = u32::from_str_radix(given, 2).unwrap_or(0);
+            return Err(NodeError::Malformed {
+                given: given.to_owned(),
+                expected: format!("a number without zeros before it: the binary address {given} is node {meant}"),
+            });
+        }
         return if (number as usize) < count {
             Ok(number)
         } else {
@@ -163,6 +177,16 @@ fn in_list(node: &str, error: NodeError) -> NodeError {
 mod tests {
     use super::*;
     use crate::TopologySpec;
+
+    #[test]
+    fn binary_addresses_are_not_read_as_numbers() {
+        let cube = "hypercube:4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let error = parse_node(&cube, "0010").unwrap_err().to_string();
+        assert!(error.contains("the binary address 0010 is node 2"), "{error}");
+        assert_eq!(parse_node(&cube, "10"), Ok(NodeId::new(10)));
+        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert_eq!(parse_node(&mesh, "01"), Ok(NodeId::new(1)));
+    }
 
     #[test]
     fn numbers_and_coordinates_name_the_same_node() {

@@ -318,7 +318,7 @@ pub struct Stop {
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
     /// Half the width of the interval, as a share of the mean, at which a point is done.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub relative_half_width: f64,
     /// Replications of a point at least.
     #[schemars(range(min = 1))]

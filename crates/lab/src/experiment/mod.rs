@@ -592,8 +592,11 @@ impl Experiment {
                 format!("a confidence of {confidence} is impossible: expected one between 0 and 1"),
             );
         }
-        if !(relative_half_width > 0.0 && relative_half_width.is_finite()) {
-            return error("relative_half_width", "expected a share of the mean above 0, such as 0.05".to_owned());
+        if !(relative_half_width > 0.0 && relative_half_width < 1.0) {
+            return error(
+                "relative_half_width",
+                "expected a share of the mean between 0 and 1, such as 0.05".to_owned(),
+            );
         }
         if min_replications == 0 {
             return error("min_replications", "expected at least one replication".to_owned());

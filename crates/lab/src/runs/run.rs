@@ -262,7 +262,7 @@ pub fn stored_variations(experiment: &Experiment, store: &Store) -> Result<Vec<V
         }
         let mut settings = experiment.variation_settings(&name);
         if missing > 0 {
-            settings.push_str(&format!("; {missing} of {} points have no results", has_results.len()));
+            settings = format!("{settings}; {missing} of {} points have no results", has_results.len());
         }
         varied.push(Variation { name, settings, verdicts: found.verdicts });
     }

@@ -158,7 +158,7 @@ fn bad_files_are_pointed_at() {
         ("seed = 3", "routing = 'e-cub'", "x.toml:3:11: "),
         ("seed = 3", "stop.confidence = 1", "x.toml:3:19: a confidence of 1 is impossible"),
         ("seed = 3", "stop.confidence = nan", "x.toml:3:19: a confidence of NaN is impossible"),
-        ("seed = 3", "stop.relative_half_width = 0", "x.toml:3:28: expected a share of the mean above 0"),
+        ("seed = 3", "stop.relative_half_width = 0", "x.toml:3:28: expected a share of the mean between 0 and 1"),
         ("seed = 3", "stop.min_replications = 0", "x.toml:3:25: expected at least one replication"),
         (
             "seed = 3",

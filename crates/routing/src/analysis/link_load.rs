@@ -74,13 +74,17 @@ pub(crate) fn load_of_routes(relation: &dyn RoutingRelation) -> Option<LinkLoad>
         step("measuring link loads", "routers", target.index(), network.routers());
         walk.begin();
         let receivers = network.nodes_of(target).len() as f64;
-        for source in network.router_ids().filter(|&s| s != target && nodes_at[s.index()] > 0) {
-            let senders = f64::from(nodes_at[source.index()]);
-            walk.enter(source, senders, target)?;
+        // Where links lead in one direction, a node sends from one router and receives at another, and never to itself.
+        let mut pairs: Vec<f64> = nodes_at.iter().map(|&senders| f64::from(senders) * receivers).collect();
+        for node in network.nodes_of(target) {
+            pairs[network.entry_of(node).index()] -= 1.0;
+        }
+        for source in network.router_ids().filter(|&s| s != target && pairs[s.index()] > 0.0) {
+            walk.enter(source, pairs[source.index()], target)?;
         }
         while let Some(channel) = walk.order.pop() {
             let flow = std::mem::take(&mut walk.flow[channel.index()]);
-            load[channel.index()] += flow * receivers;
+            load[channel.index()] += flow;
             let (first, end) = walk.first[channel.index()];
             let share = flow / f64::from((end - first).max(1));
             for &next in &walk.next[first as usize..end as usize] {
@@ -124,10 +128,10 @@ impl Walk<'_> {
         self.next.clear();
     }
 
-    /// Follows all routes of the worms of a router's nodes; `None` if one returns to its own channel.
-    fn enter(&mut self, source: RouterId, senders: f64, target: RouterId) -> Option<()> {
+    /// Follows all routes of the worms of so many pairs of nodes; `None` if one returns to its own channel.
+    fn enter(&mut self, source: RouterId, pairs: f64, target: RouterId) -> Option<()> {
         self.relation.candidates(source, None, target, &mut self.candidates);
-        let share = senders / self.candidates.len().max(1) as f64;
+        let share = pairs / self.candidates.len().max(1) as f64;
         let candidates = std::mem::take(&mut self.candidates);
         for &channel in &candidates {
             self.flow[channel.index()] += share;
@@ -177,6 +181,21 @@ mod tests {
     use super::*;
     use crate::{RoutingOptions, TurnRouting, routing_by_name};
     use wormcast_network::TopologySpec;
+
+    /// The sum over channels is that of the hops of all pairs of different nodes: in a butterfly or an omega network all cross every stage.
+    #[test]
+    fn no_node_sends_to_itself_where_links_lead_one_way() {
+        for (spec, radix, stages) in
+            [("omega:2x2", 2u32, 2u32), ("omega:2x3", 2, 3), ("butterfly:3x2", 3, 2), ("butterfly:2x3", 2, 3)]
+        {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let relation = routing_by_name("destination-tag", &network, &RoutingOptions::default()).unwrap();
+            let found = link_load(relation.as_ref()).unwrap();
+            let nodes = f64::from(radix.pow(stages));
+            let hops = nodes * (nodes - 1.0) * f64::from(stages - 1);
+            assert!((found.by_channel.iter().sum::<f64>() - hops).abs() < 1e-9, "{spec}");
+        }
+    }
 
     /// Against the search that knows of turns, adaptive and not, also where some links are parallel.
     #[test]
