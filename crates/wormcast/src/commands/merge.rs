@@ -222,8 +222,11 @@ fn told_of_points(
         Some(incomplete) => writeln!(out, "{incomplete}: `{}` adds what they lack.", line("sweep"))?,
         None => {
             let points = findings.summaries.len();
-            let all = if points == 1 { "The point is".to_owned() } else { format!("All {points} points are") };
-            writeln!(out, "{all} complete: `{}` writes their table and plots.", line("plot"))?;
+            let (all, their) = match points {
+                1 => ("The point is".to_owned(), "its"),
+                _ => (format!("All {points} points are"), "their"),
+            };
+            writeln!(out, "{all} complete: `{}` writes {their} table and plots.", line("plot"))?;
         }
     }
     Ok(())
