@@ -268,6 +268,16 @@ fn publish(
         files.push(path.display().to_string());
         write_file(&path, contents).map_err(Failure::failed)
     };
+    // An experiment may be called as a variation of another.
+    let table = places.folder().join(format!("{stem}.csv"));
+    let is_of_others =
+        |old: String| old.contains(',') && !summaries.iter().any(|summary| old.contains(&summary.config_hash));
+    if std::fs::read_to_string(&table).is_ok_and(is_of_others) {
+        let table = table.display();
+        Failure::warn(&format!(
+            "`{table}` had results of other settings, and is replaced: the store keeps what it has of them, and `--name` gives files another name"
+        ));
+    }
     write(".csv", csv(summaries).as_bytes())?;
     let figures = experiment.figures();
     for figure in &figures {

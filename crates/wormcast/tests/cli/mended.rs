@@ -90,6 +90,25 @@ fn control_characters_of_a_title_leave_a_picture_that_is_xml() {
     assert!(picture.contains("a\u{fffd}b") && !picture.contains('\u{7}'), "{picture}");
 }
 
+/// A file may be called as a variation of another one.
+#[test]
+fn a_table_of_other_settings_is_not_replaced_in_silence() {
+    let few = IDLE.to_owned() + "stop.min_replications = 2\n";
+    let folder = Folder::with(&[
+        ("col.toml", &(few.clone() + "[variation.deep]\nseed = 5\n")),
+        ("col-deep.toml", &(few + "seed = 7\n")),
+    ]);
+    for _ in 0..2 {
+        folder.run(&["sweep", "col.toml", "--variation", "deep"]).success();
+    }
+    let other = folder.run(&["sweep", "col-deep.toml"]);
+    assert!(
+        other.code == 0
+            && other.stderr.contains("`results/col-deep.csv` had results of other settings, and is replaced"),
+        "{other:?}"
+    );
+}
+
 /// Points that a variation shares with its experiment are no results of its own.
 #[test]
 fn a_report_tells_of_no_variation_that_was_not_run() {
