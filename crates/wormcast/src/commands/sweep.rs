@@ -272,7 +272,7 @@ fn publish(
     let table = places.folder().join(format!("{stem}.csv"));
     let is_of_others =
         |old: String| old.contains(',') && !summaries.iter().any(|summary| old.contains(&summary.config_hash));
-    if std::fs::read_to_string(&table).is_ok_and(is_of_others) {
+    if places.name().is_none() && std::fs::read_to_string(&table).is_ok_and(is_of_others) {
         let table = table.display();
         Failure::warn(&format!(
             "`{table}` had results of other settings, and is replaced: the store keeps what it has of them, and `--name` gives files another name"
