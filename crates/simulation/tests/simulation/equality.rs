@@ -583,7 +583,9 @@ fn compare_with(case: &Case, wrong: Option<Wrong>) -> Result<(), TestCaseError> 
             prop_assert_eq!(deadlock.at, end);
             // When nothing moves any more, whoever asks for a channel is dead; a search meanwhile may find less.
             let all = told.asking.values().filter(|&&since| since < end).count();
-            let over = all == told.asking.len() && told.events.iter().all(|&(at, _)| at + 1 < end);
+            // For as long as a link takes, a flit on it is seen nowhere.
+            let lag = case.config.delay.cycles().iter().copied().max().unwrap_or(1);
+            let over = all == told.asking.len() && told.events.iter().all(|&(at, _)| at + u64::from(lag) < end);
             let found_all = deadlock.dead == all || (!over && deadlock.dead < all);
             prop_assert!(found_all, "{:?} are dead: {deadlock:?}", told.asking);
             prop_assert!(!deadlock.cycle.is_empty());
