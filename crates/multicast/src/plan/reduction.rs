@@ -77,9 +77,9 @@ impl Reduction {
             children[parent.map_or(worm.channels.len(), |parent| parent as usize)].push(place);
         }
         let router = |place: usize| worm.channels.get(place).map(|&channel| network.to(channel));
-        // A path that passes a router again has delivered there the first time.
+        // Where a path passes a router twice, a node may contribute to either; to the last pass, so that the end of the path has a contributor.
         let mut places: IdMap<RouterId, usize> = IdMap::default();
-        for place in (0..worm.channels.len()).rev().filter(|&place| delivers(worm, place)) {
+        for place in (0..worm.channels.len()).filter(|&place| delivers(worm, place)) {
             places.insert(network.to(worm.channels[place]), place);
         }
         let mut nodes: Vec<Vec<NodeId>> = vec![Vec::new(); children.len()];
