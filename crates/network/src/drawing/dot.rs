@@ -7,7 +7,7 @@ use crate::files::links;
 use crate::network::Network;
 use crate::text::escape_dot;
 
-/// A network as a Graphviz graph, with one edge for each link. Routers have positions, which `neato -n` uses, and names as tooltips. Where
+/// A network as a Graphviz graph, with one edge for each link. Routers have positions, which `neato -n` uses, and names as tooltips; links have their delays as labels, if the network says them. Where
 /// not every router has exactly one node, nodes are drawn too, as boxes; then use `neato` or `sfdp` without `-n`.
 ///
 /// ```
@@ -33,7 +33,11 @@ impl fmt::Display for NetworkDot<'_> {
             writeln!(f, "];")?;
         }
         for link in links(network) {
-            writeln!(f, "  {} -- {};", network.from(link), network.to(link))?;
+            write!(f, "  {} -- {}", network.from(link), network.to(link))?;
+            if let Some(cycles) = network.link_delay(link) {
+                write!(f, " [label=\"{cycles}\"]")?;
+            }
+            writeln!(f, ";")?;
         }
         if !network.has_one_node_each() {
             writeln!(f, "  node [shape=box, width=0.2, height=0.15];")?;
@@ -51,5 +55,21 @@ fn write_name(f: &mut fmt::Formatter<'_>, name: Option<&str>) -> fmt::Result {
     match name {
         Some(name) => write!(f, ", tooltip=\"{}\"", escape_dot(name)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{FileFormat, NetworkDot, NetworkSvg};
+
+    #[test]
+    fn delays_stand_at_their_links() {
+        let delayed = FileFormat::EdgeList.parse("ring", "0 1 4\n1 2\n2 0 37\n").unwrap();
+        let dot = NetworkDot(&delayed).to_string();
+        assert!(dot.contains("  0 -- 1 [label=\"4\"];\n") && dot.contains("  1 -- 2 [label=\"1\"];\n"), "{dot}");
+        let svg = NetworkSvg(&delayed).to_string();
+        assert!(svg.contains(">37</text>") && svg.contains(">4</text>"), "{svg}");
+        let plain = FileFormat::EdgeList.parse("ring", "0 1\n1 2\n2 0\n").unwrap();
+        assert!(!NetworkDot(&plain).to_string().contains("label"));
     }
 }

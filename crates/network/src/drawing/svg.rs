@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::layout::{Caption, Layout, Position};
-use crate::ids::NodeId;
+use crate::ids::{ChannelId, NodeId};
 use crate::network::Network;
 use crate::text::escape_xml;
 use crate::watch::{step, step_every};
@@ -73,7 +73,7 @@ impl fmt::Display for NetworkSvg<'_> {
 }
 
 impl Layout<'_> {
-    /// Writes the network's links as an SVG group, and cables to nodes that are drawn apart.
+    /// Writes the network's links as an SVG group, with their delays if the network says them, and cables to nodes that are drawn apart.
     ///
     /// # Errors
     /// If `out` fails.
@@ -99,7 +99,22 @@ impl Layout<'_> {
                 writeln!(out, r#"<polyline points="{:.1},{:.1} {:.1},{:.1}"/>"#, at.x, at.y, end.x, end.y)?;
             }
         }
-        writeln!(out, "</g>")
+        writeln!(out, "</g>")?;
+        let delays = self.delays();
+        if delays.is_empty() { Ok(()) } else { write_texts(out, delays) }
+    }
+
+    /// The cycles of each link, in the middle of its line.
+    fn delays(&self) -> Vec<Caption> {
+        let network = self.network();
+        let of_link = |channel: ChannelId| {
+            let cycles = network.link_delay(channel)?;
+            let line = self.lines(channel).into_iter().next()?;
+            let [first, second] = [line.get((line.len() - 1) / 2)?, line.get(line.len() / 2)?];
+            let at = Position { x: f64::midpoint(first.x, second.x), y: f64::midpoint(first.y, second.y) };
+            Some(Caption { at, text: cycles.to_string() })
+        };
+        network.channel_ids().filter(|&channel| channel <= network.reverse(channel)).filter_map(of_link).collect()
     }
 
     fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
