@@ -169,6 +169,9 @@ fn in_list(node: &str, error: NodeError) -> NodeError {
         NodeError::Malformed { given, expected } if node.trim().contains([',', ' ']) => {
             NodeError::Malformed { given, expected: format!("{expected}; nodes of a list are separated by `;`") }
         }
+        NodeError::Malformed { given, expected } if nearest(&given, ["all", "every", "everyone"]).is_some() => {
+            NodeError::Malformed { given, expected: format!("{expected}, or `all` alone") }
+        }
         error => error,
     }
 }
@@ -196,6 +199,8 @@ mod tests {
         assert_eq!(parse_node_list(&mesh, ""), Ok(vec![]));
         let all = parse_node_list(&mesh, " all ").unwrap();
         assert_eq!((all.len(), all[0], all[63]), (64, NodeId::new(0), NodeId::new(63)));
+        let capital = parse_node_list(&mesh, "All").unwrap_err().to_string();
+        assert!(capital.ends_with("2 coordinates such as `0,0`, or `all` alone"), "{capital}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::commands;
-use crate::network::text::{did_you_mean, short_list};
+use crate::network::text::{did_you_mean, nearest, short_list};
 
 /// Arguments with negative numbers put behind the options that they are for, as `--source=-1`: what is wrong with them is said by who
 /// reads their values, not by who looks for an option `-1`.
@@ -62,8 +62,12 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         };
         return Some(format!("there is no command '{unknown}'{expected}"));
     }
-    if usage.kind() == ErrorKind::UnknownArgument && usage.get(ContextKind::SuggestedArg).is_none() {
-        return of_another_command(text(ContextKind::InvalidArg)?);
+    if usage.kind() == ErrorKind::UnknownArgument {
+        let unknown = text(ContextKind::InvalidArg)?;
+        let meant = text(ContextKind::SuggestedArg);
+        // What merely has some letters in common is not meant.
+        let unlike = || meant.is_some_and(|meant| nearest(unknown, [meant]).is_none());
+        return of_another_command(unknown).or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
     }
     let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
     match usage.kind() {
@@ -75,11 +79,15 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
                 [one, other] => format!(": expected '{one}' or '{other}'"),
                 _ => format!(": expected one of {}", short_list(names())),
             };
-            // What is merely as long is not meant.
-            let near = !did_you_mean(value, names()).is_empty();
-            Some(match text(ContextKind::SuggestedValue).filter(|meant| near || meant.starts_with(value)) {
+            // What is merely as long is not meant, but what begins so may be.
+            let begun = || text(ContextKind::SuggestedValue).filter(|meant| meant.starts_with(value));
+            Some(match nearest(value, names()).or_else(begun) {
                 _ if value.is_empty() => {
                     format!("a value is required for '{argument}' but none was supplied{expected}")
+                }
+                // Somebody who gives an exact name of something else means that.
+                _ if let Some(other) = option_with(value, argument) => {
+                    format!("invalid value '{value}' for '{argument}'{expected}; '{value}' is a value of `{other}`")
                 }
                 // A short list tells what else there is.
                 Some(meant) if valid.len() <= SHORT => {
@@ -122,6 +130,18 @@ fn of_another_command(unknown: &str) -> Option<String> {
         (last, others) => format!("{} and {last}", others.join(", ")),
     };
     Some(format!("unexpected argument '{unknown}': it is an option of {those}"))
+}
+
+/// Another option that takes names, of which this is one, if it is a long list.
+fn option_with(value: &str, argument: &str) -> Option<String> {
+    let command = commands::command();
+    let mut arguments = command.get_subcommands().flat_map(clap::Command::get_arguments);
+    let other = arguments.find(|other| {
+        let names = other.get_possible_values();
+        names.len() > SHORT && names.iter().any(|name| name.matches(value, true))
+    })?;
+    let option = format!("--{}", other.get_long()?);
+    (!argument.starts_with(&option)).then_some(option)
 }
 
 /// What was expected instead of something that is not a whole number.
@@ -212,6 +232,13 @@ mod tests {
         assert!(
             said("wormcast sweep --format json").starts_with("unexpected argument '--format': it is an option of ")
         );
+        let set = said("wormcast plan --set switching.buffer=4");
+        assert!(set.starts_with("unexpected argument '--set': it is an option of `simulate`"), "{set}");
+        assert_eq!(said("wormcast plan --src 4,3"), "unexpected argument '--src'");
+        assert!(said(&format!("{start} --algorithm DSTM-1")).ends_with("; did you mean 'dstm-1'?"));
+        assert!(said(&format!("{start} --algorithm e-cube")).ends_with(" more; 'e-cube' is a value of `--routing`"));
+        let both = said(&format!("{start} --routing u-cube"));
+        assert!(both.ends_with("; 'u-cube' is a value of `--algorithm`"), "{both}");
         let markdown = "invalid value 'x.html' for '--markdown <FILE.md>': expected a file that ends in `.md`";
         assert_eq!(said("wormcast reproduce --markdown x.html"), markdown);
         let seed = "for '--seed <SEED>': ";

@@ -73,6 +73,15 @@ impl Diagnostic {
         self
     }
 
+    /// Replaces what follows some words in the message, if they are there.
+    #[must_use]
+    pub(crate) fn with_expected(mut self, words: &str, rest: &str) -> Self {
+        if let Some((before, _)) = self.message.split_once(words) {
+            self.message = format!("{before}{words}{rest}");
+        }
+        self
+    }
+
     /// What is wrong and what was expected, without the place.
     pub fn message(&self) -> &str {
         &self.message

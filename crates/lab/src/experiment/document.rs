@@ -10,7 +10,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{keys_of, names_of, place_of};
+use crate::experiment::schema::{keys_of, limits_of, names_of, place_of};
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -465,17 +465,30 @@ impl Document {
 
     /// What is no TOML; of all slips, a decimal comma leads to the most puzzling messages.
     fn syntax_error(&self, error: &toml::de::Error) -> Diagnostic {
-        let problem = self.serde_error(error);
+        let problem = self.in_plain_words(error);
         let at = error.span().map_or(0, |span| span.start.min(self.text.len()));
         let line = self.text.bytes().take(at).filter(|&byte| byte == b'\n').count();
         let line = self.text.lines().nth(line).unwrap_or_default().as_bytes();
         let digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
         let comma = (1..line.len()).any(|at| line[at] == b',' && digit(at - 1) && digit(at + 1));
+        // In a list, commas stand between numbers; those that start with two digits of which the first is 0 are none.
+        let leading_zero =
+            |at: usize| line[at] == b',' && digit(at - 1) && line.get(at + 1) == Some(&b'0') && digit(at + 2);
+        let comma = if line.contains(&b'[') { (1..line.len()).any(leading_zero) } else { comma };
         let help = "numbers have a decimal point, as in `0.01`, and no comma".to_owned();
-        if comma && !line.contains(&b'[') { problem.with_help(Some(help)) } else { problem }
+        if comma { problem.with_help(Some(help)) } else { problem }
     }
 
+    /// A value that is none of those that its setting takes.
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
+        let problem = self.in_plain_words(error);
+        let limits = error.span().and_then(|span| limits_of(&self.setting_at(&span)?));
+        let Some((least, most)) = limits else { return problem };
+        let range = most.map_or_else(|| format!(", at least {least}"), |most| format!(" from {least} to {most}"));
+        problem.with_expected("expected a whole number", &range)
+    }
+
+    fn in_plain_words(&self, error: &toml::de::Error) -> Diagnostic {
         let (message, help) = plain_words(error.message());
         let unknown = message.strip_prefix("unknown setting `").and_then(|rest| rest.split('`').next());
         let elsewhere = unknown.and_then(place_of);

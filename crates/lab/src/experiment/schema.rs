@@ -53,6 +53,9 @@ pub(crate) fn routing(_: &mut SchemaGenerator) -> Schema {
     schema
 }
 
+/// The schema of all settings. Which tables there are, and their numbers, do not depend on the algorithms of the program.
+static ROOT: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(ExperimentFile).to_value());
+
 /// The names that a setting may be given, if it takes names.
 pub(crate) fn names_of(key: &str) -> Vec<String> {
     let root = schemars::schema_for!(ExperimentFile).to_value();
@@ -61,10 +64,16 @@ pub(crate) fn names_of(key: &str) -> Vec<String> {
     all.filter_map(|value| value.as_str().or_else(|| value["const"].as_str())).map(str::to_owned).collect()
 }
 
+/// The least and the most that a setting may be, as far as its schema says, if it takes nothing but whole numbers.
+pub(crate) fn limits_of(key: &str) -> Option<(u64, Option<u64>)> {
+    let place = schema_of(&ROOT, key);
+    let kinds = place["type"].as_array().map_or_else(|| std::slice::from_ref(&place["type"]), Vec::as_slice);
+    let whole = kinds.contains(&Json::from("integer")) && kinds.iter().all(|kind| kind == "integer" || kind == "null");
+    whole.then(|| (place["minimum"].as_u64().unwrap_or(0), place["maximum"].as_u64()))
+}
+
 /// The keys of a setting that can be nothing but a table; none for other settings.
 pub(crate) fn keys_of(key: &str) -> Vec<String> {
-    // Which tables there are does not depend on the algorithms of the program.
-    static ROOT: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(ExperimentFile).to_value());
     let place = schema_of(&ROOT, key);
     let types = [&place["type"]].into_iter().chain(place["type"].as_array().into_iter().flatten());
     let types: Vec<&str> = types.filter_map(Json::as_str).filter(|&name| name != "null").collect();
@@ -74,7 +83,6 @@ pub(crate) fn keys_of(key: &str) -> Vec<String> {
 
 /// The dotted path of the only setting with this name, if that is in a table.
 pub(crate) fn place_of(name: &str) -> Option<String> {
-    static ROOT: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(ExperimentFile).to_value());
     let mut found = Vec::new();
     // Settings are at most this deep, as `traffic.multicast.destinations`.
     let mut open: Vec<(String, &Json, u32)> = vec![(String::new(), &ROOT, 3)];

@@ -232,14 +232,14 @@ impl Descriptor {
         }
     }
 
-    /// Names algorithms of the same kind for the network, if there are any that are not for all networks.
+    /// Names algorithms for the network that are not for all networks, those of the same kind if there are any.
     fn with_others(&self, error: Unsupported, network: &Network) -> Unsupported {
-        let alike = |other: &&'static Descriptor| {
-            other.sends == self.sends
-                && !matches!(other.family, Family::Any | Family::Connected)
-                && other.family.check(other.name, network).is_ok()
+        let fitting = |other: &&'static Descriptor| {
+            !matches!(other.family, Family::Any | Family::Connected) && other.family.check(other.name, network).is_ok()
         };
-        let names: Vec<&str> = algorithms().into_iter().filter(alike).map(|other| other.name).collect();
+        let all: Vec<&Descriptor> = algorithms().into_iter().filter(fitting).collect();
+        let alike: Vec<&str> = all.iter().filter(|other| other.sends == self.sends).map(|other| other.name).collect();
+        let names = if alike.is_empty() { all.iter().map(|other| other.name).collect() } else { alike };
         if error.has_hint() || names.is_empty() {
             return error;
         }

@@ -20,7 +20,7 @@ pub enum Family {
     Multistage,
     /// Bidirectional multistage networks.
     BidirectionalMultistage,
-    /// Every connected network.
+    /// Every connected network whose links have both directions.
     Connected,
     /// Whatever its routing or its constructor accepts.
     Any,
@@ -69,6 +69,9 @@ impl Family {
             Self::SquareTorus => return require_square_torus(algorithm, network),
             Self::Multistage => shape.stages().is_some(),
             Self::BidirectionalMultistage => shape.bmin().is_some(),
+            Self::Connected if network.is_unidirectional() => {
+                return Err(Unsupported::new(algorithm, "links with channels both ways", network));
+            }
             Self::Connected | Self::Any => true,
         };
         if fits {

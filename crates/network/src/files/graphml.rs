@@ -204,16 +204,18 @@ impl Document {
     fn end(&mut self, name: &[u8]) -> Result<(), String> {
         match name {
             b"data" => {
-                let Some((about, text)) = self.data.take() else { return Ok(()) };
-                let text = text.trim();
+                let Some((about, whole)) = self.data.take() else { return Ok(()) };
+                let text = whole.trim();
+                // Blanks belong to a name, unless they come with the line breaks of an indented file.
+                let named = if whole.contains(['\n', '\r']) { text } else { &whole };
                 match &mut self.open {
                     Some(Open::Vertex { label, name, is_node, at, .. }) => match about.as_str() {
                         "latitude" | "Latitude" => at.latitude = number(&about, text)?,
                         "longitude" | "Longitude" => at.longitude = number(&about, text)?,
                         "x" => at.x = number(&about, text)?,
                         "y" => at.y = number(&about, text)?,
-                        "label" => *label = Some(text.to_owned()),
-                        "name" => *name = Some(text.to_owned()),
+                        "label" => *label = Some(named.to_owned()),
+                        "name" => *name = Some(named.to_owned()),
                         "kind" => *is_node = vertices::is_node(text)?,
                         _ => {}
                     },

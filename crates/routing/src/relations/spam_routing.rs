@@ -8,7 +8,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported, nearest_channels};
-use crate::relations::up_down::Root;
+use crate::relations::up_down::{Root, require_ways_back};
 use crate::trees::edge_disjoint::EdgeDisjointTrees;
 use crate::trees::registry::TreeDescriptor;
 use crate::trees::spanning_tree::SpanningTree;
@@ -19,7 +19,7 @@ use crate::trees::tree_error::TreeError;
 pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
     "spam",
     "up, then down links beside one spanning tree, then down the tree; all channels on shortest such routes",
-    "a connected network",
+    "a connected network whose links have channels both ways",
     |network, options| {
         let spam = SpamRouting::without(network, options.root.unwrap_or_default(), &[])?;
         Ok(Box::new(if options.tree_only { spam.on_tree_only() } else { spam }))
@@ -200,10 +200,11 @@ fn breadth_first(
             .unwrap_or(RouterId::new(0)),
         Root::Router(router) => router,
     };
-    let fail = |needs: &str, hint: &str| Err(Unsupported::new(SPAM_ROUTING.name, needs, network).with_hint(hint));
     if start.index() >= network.routers() {
         let last = network.routers().saturating_sub(1);
-        return fail(&format!("router {start} as its root"), &format!("its routers are 0 to {last}"));
+        let needs = format!("router {start} as its root");
+        let error = Unsupported::new(SPAM_ROUTING.name, &needs, network);
+        return Err(error.with_hint(&format!("its routers are 0 to {last}")));
     }
     let mut met = vec![false; network.routers()];
     met[start.index()] = true;
@@ -217,14 +218,12 @@ fn breadth_first(
             }
         }
     }
-    if network.is_unidirectional() {
-        return fail("links with channels both ways", "");
-    }
+    require_ways_back(&SPAM_ROUTING, network)?;
     match (routers.clone().find(|router| !met[router.index()]), SpanningTree::new(network, start, &links)) {
         (None, Ok(tree)) => Ok(tree),
         (Some(apart), _) => Err(Unsupported::disconnected(SPAM_ROUTING.name, network)
             .with_hint(&format!("no route leads from router {start} to router {apart}"))),
-        (None, Err(_)) => fail(SPAM_ROUTING.needs, ""),
+        (None, Err(_)) => Err(SPAM_ROUTING.unsupported(network)),
     }
 }
 

@@ -58,21 +58,21 @@ struct TimingSettings {
     cycle_ns: Option<f64>,
     /// Cycles that a node spends to prepare each worm. Default that of the preset.
     #[serde(default, deserialize_with = "delay")]
-    #[schemars(with = "Option<u32>")]
+    #[schemars(with = "Option<u32>", range(max = MAX_DELAY))]
     startup: Option<u32>,
     /// What is busy during a startup. Default serial.
     startup_mode: Option<StartupMode>,
     /// Cycles that a header spends in each router before it requests channels. Default that of the preset.
     #[serde(default, deserialize_with = "delay")]
-    #[schemars(with = "Option<u32>")]
+    #[schemars(with = "Option<u32>", range(max = MAX_DELAY))]
     routing_delay: Option<u32>,
     /// Cycles until an address flit is stripped, after the one in which it could have moved; by default the routing delay.
     #[serde(default, deserialize_with = "delay")]
-    #[schemars(with = "Option<u32>")]
+    #[schemars(with = "Option<u32>", range(max = MAX_DELAY))]
     strip_delay: Option<u32>,
     /// Cycles between a delivery and the readiness of the worms that it triggers. Default that of the preset.
     #[serde(default, deserialize_with = "delay")]
-    #[schemars(with = "Option<u32>")]
+    #[schemars(with = "Option<u32>", range(max = MAX_DELAY))]
     receive_overhead: Option<u32>,
     /// Cycles that a flit takes over a link between routers: a number, or a list with one for each class of links. Default what the network's file says, or 1.
     delay: Option<LinkDelay>,

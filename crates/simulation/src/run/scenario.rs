@@ -30,7 +30,7 @@ const STREAM_BYTES: u64 = 36;
 const SHARED_LINK_BYTES: u64 = 44;
 
 /// The most bytes of a flit.
-const MAX_FLIT_BYTES: u32 = 1 << 16;
+pub(crate) const MAX_FLIT_BYTES: u32 = 1 << 16;
 
 /// The longest cycle, in nanoseconds: a second.
 const MAX_CYCLE_NS: f64 = 1e9;

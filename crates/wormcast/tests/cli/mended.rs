@@ -169,6 +169,11 @@ fn slips_of_the_pen_are_recognised() {
     let comma = Folder::with(&[("comma.toml", &IDLE.replace("rate = 0.1", "rate = 0,1"))]);
     let comma = comma.run(&["simulate", "comma.toml"]).bad_input();
     assert!(comma.contains("numbers have a decimal point, as in `0.01`, and no comma"), "{comma}");
+    let comma = Folder::with(&[("list.toml", &format!("{IDLE}\n[sweep]\n\"traffic.arrivals.rate\" = [0,01]\n"))]);
+    let comma = comma.run(&["sweep", "list.toml"]).bad_input();
+    assert!(comma.contains("numbers have a decimal point, as in `0.01`, and no comma"), "{comma}");
+    refused(&["--set=switching.injection_ports=all"], "expected a whole number from 1 to 32");
+    refused(&["--set=timing.startup=fast"], "expected a whole number from 0 to 268435456");
     let merged = folder().run(&["merge", "idle.toml", "--out", "o"]).bad_input();
     assert!(merged.contains("`idle.toml` is not a result store") && !merged.contains("--store"), "{merged}");
     assert!(wormcast(&["topology", "Petersen"]).bad_input().contains("did you mean `petersen`?"));

@@ -133,7 +133,7 @@ fn schemes() -> String {
             }
         }
         let routings: Vec<&str> = ROUTINGS.iter().map(|r| r.name).filter(|name| routings.contains(name)).collect();
-        let routings = if routings.is_empty() { "any".to_owned() } else { quoted(routings) };
+        let routings = if routings.is_empty() || family == Family::Any { "any".to_owned() } else { quoted(routings) };
         lines.push(format!("| {} | {kinds} | {routings} |", family.name()));
     }
     lines.join("\n") + "\n"

@@ -153,7 +153,10 @@ fn bad_input_is_explained() {
         "error: `x` is not a node: expected a number from 0 to 63, or 2 coordinates such as `0,0`\n"
     );
     let torus = ["plan", "--topology", "torus:4x4", "--algorithm", "dual-path", "--source", "0", "--destinations", "1"];
-    assert_eq!(wormcast(&torus).bad_input(), "error: `dual-path` needs a mesh, but `torus:4x4` is a torus\n");
+    assert_eq!(
+        wormcast(&torus).bad_input(),
+        "error: `dual-path` needs a mesh, but `torus:4x4` is a torus; for this one there is `dstm-1`, `dstm-2` and `dstm-tarjan-path`\n"
+    );
     assert!(wormcast(&["plan", "--topology", "mesh:4x4"]).bad_input().contains("--algorithm <NAME>"));
 }
 
@@ -210,7 +213,10 @@ fn algorithms_say_which_network_they_need() {
         message("mesh:4x4", "combine"),
         "error: `combine` needs a hypercube, but `mesh:4x4` is a 2-D mesh; for this one there is `u-mesh`\n"
     );
-    assert_eq!(message("torus:4x4", "u-mesh"), "error: `u-mesh` needs a mesh, but `torus:4x4` is a torus\n");
+    assert_eq!(
+        message("torus:4x4", "u-mesh"),
+        "error: `u-mesh` needs a mesh, but `torus:4x4` is a torus; for this one there is `dstm-1`, `dstm-2` and `dstm-tarjan-path`\n"
+    );
     assert_eq!(
         message("mesh:4x4x4", "schl"),
         "error: `schl` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh; for this one there is `pure-negative-first`, `minimal-negative-first`, \

@@ -339,7 +339,7 @@ fn the_setting_to_blame_is_pointed_at() {
         (&["topology={randon={nodes=10}}"], "did you mean `random`?"),
         (&["topology={random={nodes=\"ten\"}}"], "expected a whole number"),
         (&["traffic.trace=t.txt", "traffic.arrivals={rate=1}"], "a trace replaces random traffic"),
-        (&["switching.consumption_ports=-3"], "expected a whole number, not negative"),
+        (&["switching.consumption_ports=-3"], "expected a whole number from 1 to 32"),
         (&["traffic.length=2020-01-01"], "no setting takes a date or a time"),
     ] {
         refused(&folder, &simulate, set, expected);
@@ -357,6 +357,14 @@ fn what_readers_stumbled_over() {
     let refused = |arguments: &[&str]| folder.run(arguments).bad_input();
     let message = refused(&["trees", "--topology", "omega:4x2", "--construction", "dstm-tarjan"]);
     assert!(message.contains("`dstm-tarjan` needs links with channels both ways"), "{message}");
+    // What is suggested works there.
+    for name in ["chain-ordered", "tree-zero", "spam", "dstm-tarjan-best"] {
+        let plan = ["plan", "--topology", "butterfly:4x2", "--source", "0", "--destinations", "1;5", "--algorithm"];
+        let message = refused(&[&plan[..], &[name]].concat());
+        let expected = format!("`{name}` needs links with channels both ways, but `butterfly:4x2` is");
+        assert!(message.contains(&expected) && message.ends_with("there is `multiport`\n"), "{message}");
+        folder.run(&[&plan[..], &["multiport"]].concat()).success();
+    }
     let trees = ["routing", "--topology", "apart.edges", "--algorithm", "tree-one"];
     let message = refused(&trees);
     assert!(message.contains("needs a connected network, but `apart.edges` is not; no route leads from"), "{message}");

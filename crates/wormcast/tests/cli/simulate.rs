@@ -144,6 +144,29 @@ fn the_timeline_is_a_trace_event_file() {
     assert_eq!(delivered.iter().max(), Some(&235));
 }
 
+/// Worms that are under way when a run ends hold their channels until then, in the timeline and in the table.
+#[test]
+fn the_timeline_and_the_table_of_channels_agree_on_what_is_held() {
+    let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.arrivals = { process = 'poisson', rate = 0.2 }\n\
+        traffic.length = 40\ntraffic.multicast.destinations = 3\nrun = { mode = 'steady', warmup = 0, messages = 40 }\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    let mut open = 0;
+    for seed in 1..=8 {
+        let seed = format!("--seed={seed}");
+        folder.run(&["simulate", "x.toml", &seed, "--timeline", "t.json", "--channels", "c.csv"]).success();
+        let timeline: Value = serde_json::from_str(&folder.read("t.json")).expect("valid JSON");
+        let events = timeline["traceEvents"].as_array().expect("events");
+        let holds: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X" && event["pid"] == 1).collect();
+        let cycle = |hold: &Value, key: &str| hold["args"][key].as_u64().expect("a cycle");
+        let in_timeline: u64 = holds.iter().map(|hold| cycle(hold, "to_cycle") - cycle(hold, "from_cycle")).sum();
+        let table = folder.read("c.csv");
+        let held = |row: &str| row.split(',').nth(5).and_then(|held| held.parse::<u64>().ok()).expect("a number");
+        assert_eq!(in_timeline, table.lines().skip(1).map(held).sum::<u64>(), "{seed}");
+        open += holds.iter().filter(|hold| hold["args"]["flits"].is_null()).count();
+    }
+    assert!(open > 0, "some holds are open");
+}
+
 /// A window shows what overlaps with it and nothing else, and changes no result.
 #[test]
 fn a_timeline_has_a_window() {

@@ -20,7 +20,7 @@ pub const BIT_STRING: Descriptor = Descriptor::built_in(
     Sends::Encoded,
     |network, options| Ok(Box::new(BitString { switches: switches(network, options)? })),
 )
-.on(Family::Connected)
+.on(Family::Any)
 .routed(Routed::OneOf(&[&TURNAROUND, &TURNAROUND_DETERMINISTIC, &DESTINATION_TAG, &UP_DOWN], of_kind));
 
 /// Bit-string encoding: one worm to all destinations, whose header has a bit for each node; switches replicate it.

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wormcast_network::MAX_NODE_PORTS;
 
 use super::{
     BranchReplication, BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Reservation,
@@ -9,6 +10,7 @@ use super::{
 };
 use crate::config::StartupMode;
 use crate::config::buffer::Buffer;
+use crate::run::scenario::{MAX_DELAY, MAX_FLIT_BYTES, MAX_LENGTH};
 
 /// The settings of each model.
 pub(super) const KEYS: [(&str, &[&str]); 3] = [
@@ -80,7 +82,7 @@ pub(super) struct SwitchingSettings {
     /// Bytes of a flit, for message lengths in bytes and, in buffered switches, the lengths of headers. Default 1, in buffered
     /// switches 2.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MAX_FLIT_BYTES))]
     flit_bytes: Option<u32>,
     /// Wormhole: virtual channels of each link, which share its bandwidth. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,11 +90,11 @@ pub(super) struct SwitchingSettings {
     virtual_channels: Option<u32>,
     /// Wormhole: injection channels of each node. Default 4; buffered switches have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MAX_NODE_PORTS))]
     injection_ports: Option<u32>,
     /// Wormhole: consumption channels of each node. Default 4; buffered switches have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MAX_NODE_PORTS))]
     consumption_ports: Option<u32>,
     /// Wormhole: what travels in front of the data. Default `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,6 +102,7 @@ pub(super) struct SwitchingSettings {
     /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes. Buffered switches: of a
     /// multidestination worm; by default as many as hold a bit for each node.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_LENGTH))]
     header_flits: Option<u32>,
     /// How flits leave a replication point: wormhole `lockstep` (default) or `independent` (default for the tree algorithms of paper
     /// 3), input-buffer `asynchronous` (default) or
@@ -119,9 +122,11 @@ pub(super) struct SwitchingSettings {
     startup_mode: Option<StartupMode>,
     /// Buffered switches: flits that the FIFO at each input holds. Default 64 with a central buffer, 320 without.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_LENGTH))]
     input_fifo: Option<u32>,
     /// Buffered switches: flits of a chunk, what a buffer's memory is written and read by. Default 8.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_LENGTH))]
     chunk_flits: Option<u32>,
     /// Central-buffer: chunks of the shared memory. Default 256.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,9 +139,11 @@ pub(super) struct SwitchingSettings {
     read_path: Option<ReadPath>,
     /// Buffered switches: cycles from the end of a header's routing until it crosses the next link, in an idle switch. Default 2.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_DELAY))]
     crossing_delay: Option<u32>,
     /// Buffered switches: header flits of a unicast; by default as many as hold a node's number.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = MAX_LENGTH))]
     unicast_header_flits: Option<u32>,
     /// Buffered switches: the most flits of a packet, its header included; by default as many as the buffers are sure to take.
     #[serde(skip_serializing_if = "Option::is_none")]

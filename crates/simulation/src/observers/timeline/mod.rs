@@ -33,7 +33,8 @@ pub struct Timeline<'n, W: Write> {
     /// Tracks that have a name: process and number.
     tracks: HashSet<(u32, u32)>,
     startup: u32,
-    last: Cycle,
+    /// When channels that are still held are shown as given back: as the run ended, or after the last event seen.
+    end: Cycle,
     out: Sink<W>,
 }
 
@@ -65,7 +66,7 @@ impl<'n, W: Write> Timeline<'n, W> {
             waits: Waits::default(),
             tracks: HashSet::new(),
             startup,
-            last: 0,
+            end: 0,
             out,
         }
     }
@@ -85,7 +86,7 @@ impl<'n, W: Write> Timeline<'n, W> {
         let mut held: Vec<_> = self.holding.drain().map(|((channel, worm), from)| (channel, worm, from)).collect();
         held.sort_unstable();
         for (channel, worm, from) in held {
-            self.held(channel, worm, from..self.last + 1, None);
+            self.held(channel, worm, from..self.end.max(from), None);
         }
         self.out.write(|out| writeln!(out, "\n]}}"));
         self.out.finish()
@@ -176,7 +177,7 @@ impl<W: Write> Observer for Timeline<'_, W> {
     const END: bool = true;
 
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
-        self.last = self.last.max(at);
+        self.end = self.end.max(at + 1);
         let time = at..at + Cycle::from(self.startup);
         if self.shows(&time) {
             let track = self.node_track(node);
@@ -195,14 +196,14 @@ impl<W: Write> Observer for Timeline<'_, W> {
         if let Some(ended) = self.waits.end(at, worm, channel) {
             self.waited(worm, &ended, false);
         }
-        self.last = self.last.max(at);
+        self.end = self.end.max(at + 1);
         if at < self.window.end {
             self.holding.insert((channel, worm), at);
         }
     }
 
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
-        self.last = self.last.max(at);
+        self.end = self.end.max(at + 1);
         if let Some(from) = self.holding.remove(&(channel, worm)) {
             self.held(channel, worm, from..at + 1, Some(flits));
         }
@@ -210,7 +211,7 @@ impl<W: Write> Observer for Timeline<'_, W> {
 
     fn delivered(&mut self, delivery: &Delivery) {
         let &Delivery { message, worm, node, delivered, .. } = delivery;
-        self.last = self.last.max(delivered);
+        self.end = self.end.max(delivered + 1);
         if !self.shows(&(delivered..delivered)) {
             return;
         }
@@ -224,7 +225,7 @@ impl<W: Write> Observer for Timeline<'_, W> {
     }
 
     fn ended(&mut self, end: &RunEnd<'_>) {
-        self.last = self.last.max(end.at.saturating_sub(1));
+        self.end = end.at;
         let dead: HashSet<u64> = end.worms.iter().filter(|worm| worm.deadlocked).map(|worm| worm.worm).collect();
         for (worm, ended) in self.waits.end_all(end.at) {
             self.waited(worm, &ended, dead.contains(&worm));
