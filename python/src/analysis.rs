@@ -30,13 +30,6 @@ struct Given {
 pub(crate) fn settings(json: &str) -> PyResult<Settings> {
     let Given { consumption_ports, virtual_channels, buffer, replication, reservation, reachable } =
         setting("settings", json)?;
-    for (name, given, most) in
-        [("consumption_ports", consumption_ports, 64), ("virtual_channels", virtual_channels, 64)]
-    {
-        if given.is_some_and(|given| !(1..=most).contains(&given)) {
-            return Err(input(format!("{name}: expected 1 to {most}")));
-        }
-    }
     let replication = replication.map(|name| replicating(&name)).transpose()?;
     Ok(Settings {
         consumption_ports,

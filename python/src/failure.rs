@@ -42,6 +42,7 @@ pub(crate) fn run(error: impl Display) -> PyErr {
 pub(crate) fn store(error: StoreError) -> PyErr {
     match error.problem {
         StoreProblem::Foreign(_) | StoreProblem::Newer(_) => input(error),
+        StoreProblem::Unreadable(_) if error.path.exists() => input(error),
         _ => run(error),
     }
 }

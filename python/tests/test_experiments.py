@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,22 @@ def test_claims_plots_and_comparisons():
         experiment.compare("dual-pth")
     with pytest.raises(wc.InputError, match="quantity"):
         experiment.compare(quantity="latency.lst")
+
+
+def test_slips_are_told_in_words(small, tmp_path):
+    experiment = wc.Experiment(small)
+    result = experiment.run()
+    (tmp_path / "file").write_text("")
+    for wrong, error, said in [
+        (lambda: wc.Experiment(small, settings=["run.messages=3"]), wc.InputError, "settings: found .*; expected a dictionary"),
+        (lambda: experiment.run(executor=ThreadPoolExecutor), wc.InputError, r"expected one made of it: `ThreadPoolExecutor\(\)`"),
+        (lambda: result.chart(y="latency.p99"), wc.InputError, "there is no column `latency.p99`; did you mean `latency_p99"),
+        (lambda: result.chart(y="mean latency"), wc.InputError, "there is no column"),
+        (lambda: result.write(tmp_path / "file"), wc.RunError, "cannot write .*file.: File exists"),
+        (lambda: experiment.run(store=tmp_path), wc.InputError, "directory"),
+    ]:
+        with pytest.raises(error, match=said):
+            wrong()
 
 
 def test_a_run_is_that_of_the_command(small, command, tmp_path):

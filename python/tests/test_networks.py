@@ -88,10 +88,30 @@ def test_what_is_no_number_and_no_node_is_told():
         (lambda: wc.analyse(mesh, "tree-one", buffer=0), "buffer: found 0"),
         (lambda: wc.analyse(mesh, "dual-path", seed="x"), "seed: found 'x'"),
         (lambda: wc.algorithm("py-none", routing="e-cube")(5), "expected a function"),
+        (lambda: wc.analyse(mesh, "dual-path", consumption_ports=33), "consumption_ports: found 33; expected a whole number from 1 to 32"),
+        (lambda: wc.analyse(mesh, "dual-path", consumption_ports="3"), "consumption_ports: found '3'"),
+        (lambda: wc.Network(4), "found 4; expected the text of a network"),
+        (lambda: wc.Network.from_networkx([(0, 1)]), "found list; expected a graph of NetworkX"),
+        (lambda: mesh.save("x.edges"), "x.edges: expected a name that ends in"),
+        (lambda: mesh.save("x.png"), "x.png: expected a name that ends in"),
         (lambda: wc.algorithm("py-none", routing="e-cube", revision=-1), "revision: found -1"),
     ]:
         with pytest.raises(wc.InputError, match=said):
             wrong()
+
+
+def test_paths_are_files_and_what_is_saved_can_be_read(tmp_path):
+    mesh = wc.Network("mesh:3x3")
+    for name in ["a.graphml", "a.xml", "a.json"]:
+        path = mesh.save(tmp_path / name)
+        assert wc.Network(path).channels == wc.Network(str(path)).channels and wc.Network(path).routers == 9
+        assert wc.analyse(path, routing="up-down")
+    with pytest.raises(wc.RunError, match="cannot write .*nowhere/a.json.: No such file or directory"):
+        mesh.save(tmp_path / "nowhere" / "a.json")
+
+
+def test_what_is_shown_of_a_plan_is_english():
+    assert repr(wc.Network("mesh:4x4").plan("separate", 0, [1])).endswith("1 worm to 1 destination, 1 startup, 1 step, 1 channel>")
 
 
 def test_an_analysis_is_that_of_the_command(command):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wormcast import _native
+from wormcast._fingerprint import fingerprint
 from wormcast._network import Network
 from wormcast._nodes import whole
 
@@ -99,25 +100,6 @@ class Algorithm:
         _native.register(self.name, self.revision, self.about, self.routing, self.promise, bind)
 
 
-def _code(function: object, seen: set[int]) -> bytes:
-    """What a function does, as far as that can be told: its code, that of functions within it, its defaults, and what it closes over."""
-    if not isinstance(function, types.FunctionType) or id(function) in seen:
-        return repr(function).encode() if isinstance(function, (int, float, str, bytes, tuple, bool, type(None))) else b""
-    seen.add(id(function))
-
-    def of(code: types.CodeType) -> bytes:
-        inner = [of(part) if isinstance(part, types.CodeType) else repr(part).encode() for part in code.co_consts]
-        return b"|".join([code.co_code, repr(code.co_names).encode(), *inner])
-
-    closed = [_code(cell.cell_contents, seen) for cell in function.__closure__ or ()]
-    called = [
-        _code(function.__globals__[name], seen)
-        for name in function.__code__.co_names
-        if isinstance(function.__globals__.get(name), types.FunctionType)
-    ]
-    return b"|".join([of(function.__code__), repr(function.__defaults__).encode(), *closed, *called])
-
-
 def _anywhere(network: Network, arriving: Channel, leaving: Channel) -> bool:
     """A worm may deliver wherever it gets."""
     return True
@@ -146,11 +128,12 @@ def algorithm(
         may_turn: In the place of a promise: whether a worm that came by one channel may leave by another; channels are the routers at their ends.
         may_stop: With it: whether it may also deliver in between. Default: it may.
         about: What it does, in a line; by default the first line of the function's documentation.
-        revision: What stored results are told apart by: raise it with every change. By default it is made of the function's code, of what it closes over,
-            and of the functions of its module that it calls; give one if results depend on more.
+        revision: What stored results are told apart by: raise it with every change. By default it is made of the function's code, of what it closes over or is bound
+            to, and of what it names in its module and in others of your own: functions, classes, constants. Give one if results depend on more, such as files.
 
     Raises:
-        InputError: If the name is that of a built-in algorithm or no name, or there is no such routing.
+        InputError: If the name is that of a built-in algorithm or no name, or there is no such routing; or if nothing can be told of something that the function
+            closes over, and no revision is given.
 
     >>> import wormcast as wc
     >>> @wc.algorithm("one-by-one", routing="e-cube", promise="unicasts")
@@ -174,7 +157,7 @@ def algorithm(
         text = about if about is not None else (inspect.getdoc(function) or "").partition("\n")[0]
         own = revision
         if own is None:
-            parts = [_code(part, set()) for part in (function, may_turn, may_stop)]
+            parts = map(fingerprint, (function, may_turn, may_stop))
             digest = hashlib.sha256(b"||".join([routing.encode(), kept.encode(), *parts])).digest()
             own = int.from_bytes(digest[:4], "big") | 1
         made = Algorithm(function, name, routing, kept, may_turn, stops, text, own)

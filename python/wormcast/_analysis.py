@@ -86,7 +86,7 @@ class Analysis:
 
 
 def analyse(
-    network: Network | str,
+    network: Network | str | os.PathLike[str],
     algorithm: str | None = None,
     *,
     routing: str | None = None,
@@ -139,11 +139,14 @@ def analyse(
     Raises:
         InputError: If there is no such algorithm, routing or file, or the settings are not for worms of this kind.
     """
-    if isinstance(network, str):
+    if not isinstance(network, Network):
         network = Network(network)
     whole("seed", seed, 0, SEEDS)
     if not isinstance(buffer, str):
         whole("buffer", buffer, 1, 2**24)
+    whole("consumption_ports", consumption_ports, 1, 32)
+    whole("virtual_channels", virtual_channels, 1, 64)
+    whole("reachable", reachable, 1, 2**64 - 1)
     given = json.dumps(
         {
             "consumption_ports": consumption_ports,

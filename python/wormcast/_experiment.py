@@ -96,6 +96,8 @@ class Experiment:
         algorithms: Iterable[Algorithm] = (),
         name: str = "experiment",
     ) -> None:
+        if settings is not None and not isinstance(settings, Mapping):
+            raise _native.InputError(f"settings: found {settings!r}; expected a dictionary, such as {{\"traffic.length\": 32}}")
         if isinstance(source, Mapping):
             path, text = f"{name}.toml", document(source)
         else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, list_text, node_text, whole
+from wormcast._nodes import SEEDS, Node, list_text, node_text, whole, written
 
 if TYPE_CHECKING:
     from wormcast._plan import Plan
@@ -22,7 +22,7 @@ class Network:
 
     Args:
         spec: What the command takes as ``--topology``: ``"mesh:16x16"``, ``"torus:8x8"``, ``"hypercube:10"``, ``"bmin:4x3"``,
-            ``"random:nodes=64,degree=4,seed=1"``, the path of a file, and so on.
+            ``"random:nodes=64,degree=4,seed=1"``, the path of a file, and so on. A ``Path`` is a file's.
 
     Raises:
         InputError: If there is no such network, or it would not fit in memory.
@@ -30,9 +30,13 @@ class Network:
 
     __slots__ = ("_native", "_spec")
 
-    def __init__(self, spec: str) -> None:
-        self._native = _native.Network(spec)
-        self._spec: str | None = spec
+    def __init__(self, spec: str | os.PathLike[str]) -> None:
+        try:
+            text = os.fspath(spec)
+        except TypeError:
+            raise _native.InputError(f"found {spec!r}; expected the text of a network, such as `mesh:16x16`, or a file") from None
+        self._native = _native.Network(text)
+        self._spec: str | None = text
 
     @classmethod
     def _of(cls, native: _native.Network, spec: str | None = None) -> Network:
@@ -52,6 +56,8 @@ class Network:
         """
         import networkx as nx
 
+        if not isinstance(graph, nx.Graph):
+            raise _native.InputError(f"found {type(graph).__name__}; expected a graph of NetworkX, such as `networkx.Graph(edges)`")
         text = json.dumps(nx.node_link_data(graph, edges="edges"), default=str)
         return cls._of(_native.Network.of_text(f"{name}.json", text))
 
@@ -76,12 +82,20 @@ class Network:
         return nx.node_link_graph(json.loads(self._native.node_link()), edges="edges")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the network for experiments: GraphML, or node-link JSON if the name ends in ``.json``.
+        """Writes the network for experiments: GraphML if the name ends in ``.graphml`` or ``.xml``, node-link JSON if it ends in ``.json``.
 
         Experiments then name it: ``topology = "PATH"``.
+
+        Raises:
+            InputError: If the name ends otherwise: it would be read as something else.
+            RunError: If the file cannot be written.
         """
         path = Path(path)
-        path.write_text(self._native.node_link() if path.suffix == ".json" else self._native.graphml(), encoding="utf-8")
+        if path.suffix not in (".graphml", ".xml", ".json"):
+            raise _native.InputError(f"{path}: expected a name that ends in `.graphml`, `.xml` or `.json`")
+        text = self._native.node_link() if path.suffix == ".json" else self._native.graphml()
+        with written(path):
+            path.write_text(text, encoding="utf-8")
         return path
 
     @property

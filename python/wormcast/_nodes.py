@@ -1,10 +1,12 @@
 """What users give, as the command reads it."""
 
+import contextlib
 import operator
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from typing import SupportsIndex
 
-from wormcast._native import InputError
+from wormcast._native import InputError, RunError
 
 #: A node: its number, its coordinates, or text such as ``"4,3"`` or a name.
 Node = SupportsIndex | str | Sequence[SupportsIndex]
@@ -44,5 +46,19 @@ def whole(name: str, given: SupportsIndex | None, least: int, most: int) -> int 
     return number
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 #: The largest seed.
 SEEDS = 2**64 - 1
+
+
+@contextlib.contextmanager
+def written(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What fails within it is said to be the writing of a file."""
+    try:
+        yield
+    except OSError as problem:
+        raise RunError(f"cannot write `{os.fspath(path)}`: {problem.strerror or problem}") from problem

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from wormcast import _native
+from wormcast._nodes import counted
 
 if TYPE_CHECKING:
     from wormcast._network import Network
@@ -102,8 +103,7 @@ class Plan:
         return self.svg() if self.network.routers <= 4096 else None
 
     def __repr__(self) -> str:
-        worms = len(self._report["worms"])
-        return (
-            f"<Plan of {self.algorithm!r} on {self.network.name!r}: {worms} worms to {len(self._report['destinations'])} "
-            f"destinations, {self.startups} startups, {self.steps} steps, {self.channels} channels>"
-        )
+        worms, destinations = (counted(len(self._report[which]), which[:-1]) for which in ("worms", "destinations"))
+        sizes = {"startup": self.startups, "step": self.steps, "channel": self.channels}
+        rest = ", ".join(counted(number, name) for name, number in sizes.items())
+        return f"<Plan of {self.algorithm!r} on {self.network.name!r}: {worms} to {destinations}, {rest}>"

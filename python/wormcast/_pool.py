@@ -95,6 +95,8 @@ class Pool:
         if not batch_seconds > 0:
             raise _native.InputError("batch_seconds: expected a number above 0")
         # A client of Dask is made an executor like others.
+        if isinstance(executor, type):
+            raise _native.InputError(f"executor: found the class {executor.__name__}; expected one made of it: `{executor.__name__}()`")
         self._client = executor if hasattr(executor, "get_executor") else None
         self._executor = executor if self._client is None else self._client.get_executor(pure=False)
         if not hasattr(self._executor, "submit"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wormcast import _native
+from wormcast._nodes import counted, written
 
 
 class Table:
@@ -154,9 +156,14 @@ class Result:
         return list(self._findings.damaged)
 
     def write(self, folder: str | os.PathLike[str] = "results") -> list[Path]:
-        """Writes what ``wormcast sweep --out FOLDER`` writes: the table, plots and verdicts. Returns the files."""
+        """Writes what ``wormcast sweep --out FOLDER`` writes: the table, plots and verdicts. Returns the files.
+
+        Raises:
+            RunError: If a file or the folder cannot be written.
+        """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        with written(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         files: dict[str, bytes] = {".csv": self.csv().encode()}
         for plot in self.plots:
             files[f"{plot.suffix}.svg"] = plot.svg.encode()
@@ -164,7 +171,9 @@ class Result:
         if self.claims:
             files[".claims.json"] = self._findings.claims_file().encode()
         for ending, contents in files.items():
-            (folder / f"{self._name}{ending}").write_bytes(contents)
+            path = folder / f"{self._name}{ending}"
+            with written(path):
+                path.write_bytes(contents)
         return [folder / f"{self._name}{ending}" for ending in files]
 
     def chart(self, x: str | None = None, y: str = "latency_last_cycles", series: str = "algorithm") -> Any:
@@ -174,11 +183,19 @@ class Result:
             x: The column along the horizontal axis; by default the first swept numbers.
             y: The column along the vertical axis. If there is a column ``NAME_half_width_UNIT`` or ``NAME_half_width`` beside it, that is its interval.
             series: The column that makes the curves.
+
+        Raises:
+            InputError: If there is no such column.
         """
         import altair as alt
 
         frame = self.to_polars()
         names = frame.columns
+        for column in (x, y):
+            if column is not None and column not in names:
+                near = difflib.get_close_matches(column.replace(".", "_"), names, n=3)
+                expected = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else f"expected one of {', '.join(names)}"
+                raise _native.InputError(f"there is no column `{column}`; {expected}")
         if x is None:
             swept = names[: names.index("outcome")]
             x = next((name for name in swept if frame[name].dtype.is_numeric()), swept[0] if swept else "config_hash")
@@ -208,7 +225,7 @@ class Result:
         return f"{plots}<table>{''.join(rows)}</table>{more}"
 
     def __repr__(self) -> str:
-        return f"<Result of {self._name!r}: {len(self)} points>"
+        return f"<Result of {self._name!r}: {counted(len(self), 'point')}>"
 
 
 class Run:

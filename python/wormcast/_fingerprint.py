@@ -1,0 +1,173 @@
+"""What Python code does, as bytes that are the same in every process: what stored results of an algorithm are told apart by."""
+
+from __future__ import annotations
+
+import functools
+import os
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Iterable
+
+from wormcast import _native
+
+_LIBRARIES = tuple(
+    os.path.join(os.path.realpath(path), "")
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        site.getusersitepackages(),
+        os.path.dirname(__file__),
+    }
+)
+
+
+def fingerprint(what: object) -> bytes:
+    """What a function or another callable depends on, as far as that can be told.
+
+    That is its code and that of functions within it, its defaults, what it closes over or is bound to, and whatever of its module it names: functions and classes
+    with their own code, constants, and what it names in modules of the user's own. Of installed libraries, the name counts alone.
+
+    Raises:
+        InputError: If it closes over something of which nothing can be told, such as an open file.
+    """
+    try:
+        return _Walk({}).of(what)
+    except RecursionError as problem:
+        raise _native.InputError(f"revision: {what!r} depends on something that is nested too deeply: {_REMEDY}") from problem
+
+
+_REMEDY = "give a `revision`, and raise it with every change"
+
+
+class _Walk:
+    def __init__(self, met: dict[int, int]) -> None:
+        # Places of what has been met, by identity; and the objects themselves, so that no identity is used twice.
+        self._met = dict(met)
+        self._kept: list[object] = []
+
+    def of(self, what: object) -> bytes:
+        if isinstance(what, int):
+            return _joined(type(what).__name__, hex(what).encode())
+        if what is None or what is Ellipsis or isinstance(what, (float, complex, str, bytes)):
+            return _joined(type(what).__name__, repr(what).encode())
+        if id(what) in self._met:
+            return _joined("again", str(self._met[id(what)]).encode())
+        if not isinstance(what, (tuple, frozenset)):
+            # Of equal constants, some are the same object in one process and not in the next.
+            self._met[id(what)] = len(self._met)
+        self._kept.append(what)
+        return self._parts(what)
+
+    def _parts(self, what: object) -> bytes:
+        if isinstance(what, (set, frozenset)):
+            # Their order is another one in each process, so members are told apart by themselves alone.
+            return _joined(type(what).__name__, *sorted(_Walk(self._met).of(member) for member in what))
+        if isinstance(what, (list, tuple)) and type(what) in (list, tuple):
+            return _joined(type(what).__name__, *map(self.of, what))
+        if type(what) is dict:
+            return _joined("dict", *(self.of(part) for item in what.items() for part in item))
+        if isinstance(what, types.CodeType):
+            rest = [what.co_code, repr(what.co_names).encode(), getattr(what, "co_exceptiontable", b"")]
+            return _joined("code", *rest, *map(self.of, what.co_consts))
+        if isinstance(what, types.FunctionType):
+            return self._function(what)
+        if isinstance(what, types.MethodType):
+            return _joined("method", self.of(what.__func__), self.of(what.__self__))
+        if isinstance(what, functools.partial):
+            return _joined("partial", self.of(what.func), self.of(what.args), self.of(what.keywords))
+        if isinstance(what, (staticmethod, classmethod)):
+            return _joined(type(what).__name__, self.of(what.__func__))
+        if isinstance(what, property):
+            return _joined("property", self.of(what.fget), self.of(what.fset))
+        if isinstance(what, types.ModuleType):
+            return _joined("module", what.__name__.encode())
+        if isinstance(what, type):
+            return self._class(what)
+        if hasattr(what, "__wrapped__"):
+            return _joined("wrapped", self.of(what.__wrapped__))
+        if isinstance(what, types.BuiltinFunctionType):
+            bound = what.__self__
+            return _joined("built-in", what.__qualname__.encode(), b"" if bound is None else self.of(bound))
+        return self._object(what)
+
+    def _function(self, function: types.FunctionType) -> bytes:
+        around = function.__globals__
+        if _is_library(around.get("__name__"), around.get("__file__")):
+            return _joined("library", f"{function.__module__}.{function.__qualname__}".encode())
+        closed = [self.of(_content(cell)) for cell in function.__closure__ or ()]
+        named = []
+        names = sorted(set(_names(function.__code__)))
+        for value in (around[name] for name in names if name in around):
+            if not isinstance(value, types.ModuleType):
+                named.append(self._of_module(value))
+            elif not _is_library(value.__name__, getattr(value, "__file__", None)):
+                named.extend(self._of_module(getattr(value, name)) for name in names if hasattr(value, name))
+        defaults = [self.of(function.__defaults__), self.of(function.__kwdefaults__)]
+        return _joined("function", self.of(function.__code__), *defaults, _joined("closed", *closed), *named)
+
+    def _of_module(self, value: object) -> bytes:
+        """What a module has under a name; of what cannot be told, such as a log, the kind."""
+        try:
+            return self.of(value)
+        except _native.InputError:
+            return _joined("kind", _name(type(value)))
+
+    def _class(self, kind: type) -> bytes:
+        module = sys.modules.get(kind.__module__)
+        if _is_library(kind.__module__, getattr(module, "__file__", None)):
+            return _joined("library", _name(kind))
+        members = [
+            _joined(name, self._of_module(member))
+            for name, member in sorted(vars(kind).items())
+            if name not in ("__dict__", "__weakref__", "__module__", "__doc__", "__static_attributes__", "__firstlineno__")
+        ]
+        return _joined("class", _name(kind), *map(self.of, kind.__bases__), *members)
+
+    def _object(self, what: object) -> bytes:
+        try:
+            # What pickle would make it of, without the names under which pickle finds code.
+            reduced = what.__reduce_ex__(4)
+        except Exception as problem:
+            raise _native.InputError(
+                f"revision: results may depend on {what!r}, whose value cannot be told: {_REMEDY}"
+            ) from problem
+        if isinstance(reduced, str):
+            return _joined("named", reduced.encode())
+        parts = [list(part) if _is_iterator(part) else part for part in reduced]
+        return _joined("object", self.of(type(what)), *map(self.of, parts))
+
+
+def _joined(kind: str, *parts: bytes) -> bytes:
+    return b"%s(%d:%s)" % (kind.encode(), len(parts), b"".join(b"%d:%s" % (len(part), part) for part in parts))
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None  # Nothing has been assigned yet.
+
+
+def _names(code: types.CodeType) -> Iterable[str]:
+    """The names that code uses, and functions within it."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _names(part)
+
+
+def _name(kind: type) -> bytes:
+    return f"{kind.__module__}.{kind.__qualname__}".encode()
+
+
+def _is_iterator(part: object) -> bool:
+    return hasattr(part, "__next__")
+
+
+@functools.cache
+def _is_library(module: str | None, file: str | None) -> bool:
+    """Whether a module is part of Python or installed, and not the user's own. A notebook, and what is typed in, has no file."""
+    if file is None:
+        return module != "__main__" and module is not None
+    return os.path.realpath(file).startswith(_LIBRARIES)
