@@ -37,7 +37,10 @@ impl Algorithm for Comb {
 
     fn plan(&self, multicast: &Multicast) -> Plan {
         let grid = self.routing.grid();
-        let at = |node: NodeId| (grid.coordinate(node.index(), 0), grid.coordinate(node.index(), 1));
+        let at = |node: NodeId| {
+            let router = self.network().router_of(node).index();
+            (grid.coordinate(router, 0), grid.coordinate(router, 1))
+        };
         let (x0, y0) = at(multicast.source());
         // Teeth by column and direction (up: true), each with its stops from the row outwards.
         let mut teeth: BTreeMap<(u32, bool), Vec<NodeId>> = BTreeMap::new();
@@ -107,13 +110,15 @@ mod tests {
 
     #[test]
     fn every_multicast_to_three_nodes_keeps_the_contract() {
-        let comb = comb("mesh:4x4");
-        let nodes: Vec<NodeId> = comb.network().node_ids().collect();
-        for &source in &nodes {
-            for (i, &a) in nodes.iter().enumerate() {
-                for (j, &b) in nodes[..i].iter().enumerate() {
-                    for &c in &nodes[..j] {
-                        check_contract(&comb, &Multicast::new(source, &[a, b, c])).unwrap();
+        for mesh in ["mesh:4x4", "mesh:3x2,nodes=2"] {
+            let comb = comb(mesh);
+            let nodes: Vec<NodeId> = comb.network().node_ids().collect();
+            for &source in &nodes {
+                for (i, &a) in nodes.iter().enumerate() {
+                    for (j, &b) in nodes[..i].iter().enumerate() {
+                        for &c in &nodes[..j] {
+                            check_contract(&comb, &Multicast::new(source, &[a, b, c])).unwrap();
+                        }
                     }
                 }
             }

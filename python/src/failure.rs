@@ -59,6 +59,9 @@ pub(crate) fn sweep(error: LabError) -> PyErr {
 
 /// The exception for a panic, which is what an algorithm written in Python ends a run with when it fails.
 pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> PyErr {
+    if let Some(error) = panic.downcast_ref::<PyErr>() {
+        return Python::attach(|py| error.clone_ref(py));
+    }
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     run(text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "the program panicked".to_owned()))
 }

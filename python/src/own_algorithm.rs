@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTracebackMethods;
 use wormcast::multicast::{
@@ -83,8 +84,12 @@ pub(crate) fn register(
     replace(descriptor.routed(Routed::By(routing))).map_err(input)
 }
 
-/// Ends what is being done, with the traceback as its message.
+/// Ends what is being done, with the traceback as its message. What is no error of the function, such as Ctrl-C, is passed on as it is.
 fn failed(name: &str, error: &PyErr) -> ! {
+    let passed_on = Python::attach(|py| (!error.is_instance_of::<PyException>(py)).then(|| error.clone_ref(py)));
+    if let Some(error) = passed_on {
+        resume_unwind(Box::new(error))
+    }
     let text = Python::attach(|py| {
         let trace = error.traceback(py).and_then(|traceback| traceback.format().ok());
         format!("`{name}`, which is written in Python, failed: {error}\n{}", trace.unwrap_or_default())

@@ -70,6 +70,44 @@ def test_separate_in_python_has_the_results_of_the_built_in_one():
     assert tables[0].equals(tables[1])
 
 
+def test_what_is_no_plan_is_told_in_words():
+    mesh = wc.Network("mesh:4x4")
+    for returned, said in [
+        (None, "found None as a plan; expected a list of worms"),
+        ([3], "worm 0 is 3; expected a `Worm`, or the list of the nodes that it visits"),
+        ([[3], ["4,4"]], r"worm 1 is \['4,4'\]; expected .*: `4,4` is not in"),
+        ([wc.Worm([3], after="0")], "after: found '0'; expected a whole number"),
+    ]:
+        wc.algorithm("py-none", routing="e-cube", revision=1)(lambda n, s, d, returned=returned: returned)
+        with pytest.raises(wc.RunError, match=said):
+            mesh.plan("py-none", 0, [3])
+    with pytest.raises(wc.InputError, match="routing: found None"):
+        wc.algorithm("py-none", routing=None)
+    with pytest.raises(wc.InputError, match="algorithms: found .*; expected what `wormcast.algorithm` makes"):
+        wc.Experiment({"topology": "mesh:4x4"}, algorithms=[lambda n, s, d: []])
+
+
+def test_nodes_of_plans_may_be_coordinates():
+    @wc.algorithm("py-coordinates", routing="e-cube", promise="unicasts", revision=1)
+    def plan(network, source, destinations):
+        return [[network.coordinates(node)] if node % 2 else [str(node)] for node in destinations]
+
+    made = wc.Network("mesh:4x4").plan("py-coordinates", 0, [3, 6, 9])
+    assert [worm["visits"] for worm in made.worms] == [[3], [6], [9]]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+def test_what_is_no_error_is_passed_on(interruption):
+    def plan(network, source, destinations):
+        raise interruption
+
+    wc.algorithm("py-stops", routing="e-cube", revision=1)(plan)
+    with pytest.raises(interruption):
+        wc.Network("mesh:4x4").plan("py-stops", 0, [3])
+    with pytest.raises(interruption):
+        wc.simulate(SETTINGS | {"algorithm": "py-stops", "traffic.arrivals.rate": 0.01})
+
+
 def test_trees_are_taken():
     @wc.algorithm("py-star", routing="turn-prohibition", promise="trees")
     def star(network, source, destinations):

@@ -12,7 +12,7 @@ from typing import Literal
 from wormcast import _native
 from wormcast._fingerprint import fingerprint
 from wormcast._network import Network
-from wormcast._nodes import whole
+from wormcast._nodes import Node, whole
 
 Channel = tuple[int, int]
 _BoundRule = Callable[[Channel, Channel], bool]
@@ -26,15 +26,15 @@ class Worm:
     A path worm follows the algorithm's routing from stop to stop and delivers at each; a tree worm takes the channels of its branches.
     """
 
-    stops: Sequence[int] = ()
+    stops: Sequence[Node] = ()
     """The nodes that it delivers to, in order; of a tree, those at its sender's router."""
-    sender: int | None = None
+    sender: Node | None = None
     """The node that sends it; by default the source."""
     after: int | None = None
     """The position in the plan of the worm, an earlier one, whose delivery at ``sender`` lets this one start."""
     exit: Channel | None = None
     """The channel that a path takes first, by the routers at its ends; by default the routing decides."""
-    branches: Sequence[tuple[Channel, int | None, Sequence[int]]] | None = None
+    branches: Sequence[tuple[Channel, int | None, Sequence[Node]]] | None = None
     """The channels of a tree, each by the routers at its ends; with the position of the branch before it, or ``None`` at the sender's router; and with the nodes that it
     delivers to at its end."""
 
@@ -42,21 +42,42 @@ class Worm:
 #: What plans on a network, and the rules that its worms obey.
 _Bound = tuple[Callable[[int, list[int]], list[_Given]], _BoundRule | None, _BoundRule | None]
 #: A worm, or just its stops.
-WormLike = Worm | Sequence[int]
+WormLike = Worm | Sequence[Node]
 #: From a network, a source and destinations to worms.
 Planner = Callable[[Network, int, list[int]], Iterable[WormLike]]
 #: From a network, the channel that a worm came by and the one that it leaves by, to whether it may.
 Rule = Callable[[Network, Channel, Channel], bool]
 
 
-def _given(worm: WormLike, source: int) -> _Given:
-    if isinstance(worm, Worm):
-        sender = source if worm.sender is None else worm.sender
-        branches = None
-        if worm.branches is not None:
-            branches = [((a, b), parent, list(delivers)) for (a, b), parent, delivers in worm.branches]
-        return (sender, worm.after, worm.exit, list(worm.stops), branches)
-    return (source, None, None, list(worm), None)
+def _nodes(network: Network, nodes: Iterable[Node]) -> list[int]:
+    """The numbers of nodes, which they are in most plans already."""
+    listed = list(nodes)
+    return listed if set(map(type, listed)) <= {int} else [network.node(node) for node in listed]  # type: ignore[return-value]
+
+
+def _given(network: Network, worm: WormLike, source: int) -> _Given:
+    if not isinstance(worm, Worm):
+        return (source, None, None, _nodes(network, worm), None)
+    sender = source if worm.sender is None else network.node(worm.sender)
+    after = whole("after", worm.after, 0, 2**32 - 1)
+    branches = None
+    if worm.branches is not None:
+        branches = [((a, b), parent, _nodes(network, delivers)) for (a, b), parent, delivers in worm.branches]
+    return (sender, after, worm.exit, _nodes(network, worm.stops), branches)
+
+
+def _plan(network: Network, worms: Iterable[WormLike], source: int) -> list[_Given]:
+    if not isinstance(worms, Iterable):
+        raise _native.InputError(f"found {worms!r} as a plan; expected a list of worms")
+    given = []
+    for position, worm in enumerate(worms):
+        try:
+            given.append(_given(network, worm, source))
+        except (TypeError, ValueError) as problem:
+            expected = "expected a `Worm`, or the list of the nodes that it visits"
+            reason = f": {problem}" if isinstance(problem, _native.InputError) else ""
+            raise _native.InputError(f"worm {position} is {worm!r}; {expected}{reason}") from problem
+    return given
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,7 @@ class Algorithm:
             function, may_turn, may_stop = self.function, self.may_turn, self.may_stop
 
             def plan(source: int, destinations: list[int]) -> list[_Given]:
-                return [_given(worm, source) for worm in function(network, source, destinations)]
+                return _plan(network, function(network, source, destinations), source)
 
             def rule(asked: Rule | None) -> _BoundRule | None:
                 return None if asked is None else lambda arriving, leaving: asked(network, arriving, leaving)
@@ -148,6 +169,8 @@ def algorithm(
         raise _native.InputError("may_stop: give `may_turn`, too")
 
     whole("revision", revision, 1, 2**32 - 1)
+    if not isinstance(routing, str):
+        raise _native.InputError(f"routing: found {routing!r}; expected the name of a routing, such as `e-cube`")
 
     def make(function: Planner) -> Algorithm:
         if not callable(function):

@@ -104,6 +104,8 @@ class Experiment:
             path, text = os.fspath(source), None
         self.algorithms = tuple(algorithms)
         for own in self.algorithms:
+            if not isinstance(own, Algorithm):
+                raise _native.InputError(f"algorithms: found {own!r}; expected what `wormcast.algorithm` makes of a function")
             own.register()
         overrides = assignments(settings or {})
         self._native = _native.Experiment(path, text, overrides, quick, variation)

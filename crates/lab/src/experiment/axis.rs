@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Value, key_path, respan};
 use crate::experiment::file::{Range, Scale};
+use crate::experiment::schema::place_of;
 
 /// The most values that an axis may have, and the most points of a sweep.
 pub(crate) const MAX_POINTS: usize = 100_000;
@@ -129,7 +130,12 @@ fn collect(
                 return error(name.span(), format!("`{root}` is no setting of a run and cannot be swept"));
             }
             let problem = document.error(name.span(), format!("`{key}` names no setting"));
-            return Err(problem.expecting(root, SWEEPABLE));
+            // `rate` or `arrivals.rate` for `traffic.arrivals.rate`.
+            let meant = place_of(root).map(|place| [&[place], &path[1..]].concat().join("."));
+            return Err(match meant {
+                Some(meant) => problem.with_help(Some(format!("did you mean `{meant}`?"))),
+                None => problem.expecting(root, SWEEPABLE),
+            });
         }
         let axis = |values, log| Axis { key: key.clone(), path: path.clone(), span: name.span(), values, log };
         match value.get_ref() {

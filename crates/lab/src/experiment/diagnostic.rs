@@ -189,6 +189,7 @@ fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) 
 pub fn plain_words(message: &str) -> (String, Option<String>) {
     let mut text = message.trim().to_owned();
     for (rust, plain) in [
+        ("expected u8", "expected a whole number from 0 to 255"),
         ("expected u32", "expected a whole number from 0 to 4294967295"),
         ("expected u64", "expected a whole number, not negative"),
         ("expected usize", "expected a whole number, not negative"),

@@ -66,6 +66,7 @@ pub struct AlgorithmOptions {
     /// How many classes of virtual channels there are: of `rpm` 1, or 2, one for worms to the north and one for worms to the south (default: 1); of `dual-path-adaptive` 2, an escape and an adaptive one, or 1,
     /// the adaptive one alone (default: 2).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2))]
     pub classes: Option<u8>,
     /// Whether destinations that are no mask are sent several masks (`xy-mask`, `yx-mask`). Default: they are refused.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -109,6 +109,7 @@ pub struct MulticastTraffic {
     pub destinations: Destinations,
     /// The share of messages that are multicasts; the others are unicasts.
     #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub fraction: f64,
     /// The sets of destinations that each node has: a multicast goes to one of them, each as often as the others. Default: a set is drawn for every multicast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,6 +132,7 @@ pub struct UnicastTraffic {
     pub node: Option<String>,
     /// Hot spot: the share of unicasts that go there; the others are uniform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub fraction: Option<f64>,
 }
 

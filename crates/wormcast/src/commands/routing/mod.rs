@@ -110,7 +110,7 @@ pub(crate) struct Arguments {
         value_parser = at_most::<u64, { u64::MAX }>
     )]
     reachable: Option<u64>,
-    /// Write messages that deadlock, as a trace that `simulate` reads (with a routing or algorithm: tables are not simulated); `-`: to standard output.
+    /// Write messages that deadlock, as a trace that `simulate` reads; `-`: to standard output.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "reachable")]
     witness: Option<String>,
     /// What to print.
