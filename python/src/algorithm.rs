@@ -11,7 +11,7 @@ use wormcast::multicast::{
     Request, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 
-use crate::analysis::{printed, settings};
+use crate::analysis::{Analysed, printed, settings, warning, warnings};
 use crate::failure::input;
 use crate::network::Network;
 use crate::signals::interruptible;
@@ -31,6 +31,8 @@ pub(crate) fn setting<T: DeserializeOwned>(name: &str, json: &str) -> PyResult<T
 pub(crate) struct Algorithm {
     algorithm: Arc<dyn mc::Algorithm>,
     network: Py<Network>,
+    /// What is to be said of a seed where nothing is drawn.
+    idle_seed: Option<String>,
 }
 
 #[pymethods]
@@ -55,8 +57,10 @@ impl Algorithm {
         let faults = FaultRequest { links: failed_links, random: 0, information };
         let request = Request { root, seed, faults, options: own, ..request };
         let on = Arc::clone(&network.get().network);
+        let idle = seed != 0 && !request.algorithm.draws_on(&on, request.routing);
+        let idle_seed = idle.then(|| warning("seed", &format!("`{name}` makes no random choices")));
         let made = interruptible(py, || request.make(&on))?.map_err(input)?;
-        Ok(Self { algorithm: Arc::from(made), network })
+        Ok(Self { algorithm: Arc::from(made), network, idle_seed })
     }
 
     #[getter]
@@ -107,10 +111,16 @@ impl Algorithm {
         })
     }
 
-    /// Analyses all worms that it may send, with settings as JSON. Returns the JSON of `routing`.
-    fn analyse(&self, py: Python<'_>, given: &str) -> PyResult<String> {
-        let settings = settings(given)?;
-        printed(interruptible(py, || of_algorithm(self.algorithm.as_ref(), &settings))?)
+    /// Analyses all worms that it may send, with settings as JSON. Returns the JSON of `routing`, and what is to be said of settings without effect.
+    fn analyse(&self, py: Python<'_>, given: &str) -> PyResult<Analysed> {
+        let (settings, algorithm) = (settings(given)?, self.algorithm.as_ref());
+        let report = interruptible(py, || of_algorithm(algorithm, &settings))?.map_err(input)?;
+        let divided = algorithm.needed_virtual_channels().0 > 1;
+        let sender = format!("`{}`", algorithm.name());
+        let mut idle =
+            warnings(settings.idle(&self.network.get().network, &report, &sender, algorithm.branching(), divided));
+        idle.extend(self.idle_seed.clone());
+        Ok((printed(&report), idle))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use wormcast::analysis::{AnalysisError, Fabric, Replicating, Report, Settings, of_fabric, of_routing};
+use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Settings, of_fabric, of_routing};
 use wormcast::routing::{
     GroupBranching, RoutingDescriptor, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
     read_multicast_tables, read_tables,
@@ -58,12 +58,32 @@ fn replicating(name: &str) -> PyResult<Replicating> {
     })
 }
 
+/// The JSON of `routing`, and what is to be said of settings without effect.
+pub(crate) type Analysed = (String, Vec<String>);
+
 /// A report as JSON.
-pub(crate) fn printed(report: Result<Report, AnalysisError>) -> PyResult<String> {
-    Ok(serde_json::to_string(&report.map_err(input)?).unwrap_or_default())
+pub(crate) fn printed(report: &Report) -> String {
+    serde_json::to_string(report).unwrap_or_default()
 }
 
-/// Analyses the unicasts of a routing. Returns the JSON of `routing`.
+/// What is to be said of a setting without effect.
+pub(crate) fn warning(name: &str, reason: &str) -> String {
+    format!("`{name}` makes no difference: {reason}")
+}
+
+pub(crate) fn warnings(idle: Vec<IdleSetting>) -> Vec<String> {
+    idle.into_iter().map(|IdleSetting { name, reason }| warning(name, &reason)).collect()
+}
+
+/// Refuses settings that are about other worms than unicasts, and tells of those without effect.
+fn of_unicasts(settings: &Settings, divided: bool) -> PyResult<Vec<String>> {
+    match settings.about_multicasts() {
+        Some(name) => Err(input(format!("{name}: it is about worms with several destinations: give an algorithm"))),
+        None => Ok(warnings(settings.idle_ports(divided))),
+    }
+}
+
+/// Analyses the unicasts of a routing.
 #[pyfunction]
 pub(crate) fn analyse_routing(
     py: Python<'_>,
@@ -72,17 +92,21 @@ pub(crate) fn analyse_routing(
     root: Option<&str>,
     seed: u64,
     given: &str,
-) -> PyResult<String> {
+) -> PyResult<Analysed> {
     let settings = settings(given)?;
     let descriptor = RoutingDescriptor::named(routing).map_err(input)?;
     let root = descriptor.root(&network.network, root).map_err(input)?;
     let options = RoutingOptions { seed, root, ..RoutingOptions::default() };
     let relation = interruptible(py, || descriptor.make(&network.network, &options))?.map_err(input)?;
-    printed(interruptible(py, || of_routing(relation.as_ref(), &settings))?)
+    let mut idle = of_unicasts(&settings, relation.capabilities().virtual_channels.is_some())?;
+    if seed != 0 && !descriptor.draws_on(&network.network) {
+        idle.push(warning("seed", &format!("`{routing}` makes no random choices")));
+    }
+    let report = interruptible(py, || of_routing(relation.as_ref(), &settings))?.map_err(input)?;
+    Ok((printed(&report), idle))
 }
 
 /// Analyses the unicasts of a file of forwarding tables together with what else is given of a fabric: multicast tables, groups, service levels, lanes.
-/// Returns the JSON of `routing`.
 #[pyfunction]
 pub(crate) fn analyse_tables(
     py: Python<'_>,
@@ -91,8 +115,9 @@ pub(crate) fn analyse_tables(
     beside: [Option<String>; 4],
     branching: &str,
     given: &str,
-) -> PyResult<String> {
+) -> PyResult<Analysed> {
     let settings = settings(given)?;
+    let idle = of_unicasts(&settings, false)?;
     let branching = GroupBranching::named(branching)
         .ok_or_else(|| input("branching: expected `packets`, `lockstep` or `ibdmchk`"))?;
     let [multicasts, groups, levels, maps] = beside;
@@ -119,5 +144,6 @@ pub(crate) fn analyse_tables(
     let (tables, multicasts, lanes) = read?.map_err(input)?;
     let multicasts = multicasts.as_ref().map(|tables| (tables, branching));
     let fabric = Fabric { name: path, tables: &tables, multicasts, lanes: lanes.as_ref() };
-    printed(interruptible(py, || of_fabric(&fabric, &settings))?)
+    let report = interruptible(py, || of_fabric(&fabric, &settings))?.map_err(input)?;
+    Ok((printed(&report), idle))
 }

@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wormcast::lab::{
-    self, Compared, PlotError, Table as LabTable, csv, plot, plot_comparison, replications_csv, replications_json,
-    replications_table, table,
+    self, Compared, PlotError, Table as LabTable, csv, is_of_others, plot, plot_comparison, replications_csv,
+    replications_json, replications_table, table,
 };
 
 use crate::arrow::{batch, stream};
@@ -55,6 +55,12 @@ impl Table {
 
 /// A plot: its quantity, the end of its files' names, SVG, PNG.
 type Drawn = (String, String, String, Vec<u8>);
+
+/// Writes a file: the old one or the new one stays, never half of one.
+#[pyfunction]
+pub(crate) fn write_file(path: &str, contents: &[u8]) -> PyResult<()> {
+    lab::write_file(std::path::Path::new(path), contents).map_err(run)
+}
 
 /// The findings of a sweep.
 #[pyclass(frozen, module = "wormcast._native")]
@@ -122,6 +128,17 @@ impl Findings {
     /// Which series is best where, for each quantity that is shown, as JSON.
     fn rankings(&self) -> PyResult<String> {
         serde_json::to_string(&self.found.rankings).map_err(run)
+    }
+
+    /// What the first plot shows: the setting or load along the horizontal axis, the quantity, and what makes the curves.
+    fn axes(&self) -> (String, String, Option<String>) {
+        let figure = self.experiment.figures().into_iter().next();
+        figure.map_or_else(Default::default, |figure| (figure.x, figure.y.name().to_owned(), figure.series))
+    }
+
+    /// Whether a table that is there has results of other settings.
+    fn replaces_others(&self, table: &str) -> bool {
+        std::fs::read_to_string(table).is_ok_and(|old| is_of_others(&old, &self.found.summaries))
     }
 
     /// The plots: the quantity, the end of its files' names, as SVG and as PNG.

@@ -36,7 +36,7 @@ mod _native {
     #[pymodule_export]
     use crate::failure::{InputError, RunError, WorkersError};
     #[pymodule_export]
-    use crate::findings::{Comparison, Findings, Run, Table};
+    use crate::findings::{Comparison, Findings, Run, Table, write_file};
     #[pymodule_export]
     use crate::network::Network;
     #[pymodule_export]

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTracebackMethods;
 use wormcast::multicast::{
@@ -224,8 +224,12 @@ struct Rule<'a> {
 impl Rule<'_> {
     fn says(&self, function: &Py<PyAny>, network: &net::Network, arriving: ChannelId, leaving: ChannelId) -> bool {
         let ends = |channel| (network.from(channel).raw(), network.to(channel).raw());
-        let said: PyResult<bool> =
-            Python::attach(|py| function.call1(py, (ends(arriving), ends(leaving)))?.bind(py).is_truthy());
+        // What is merely true, or not, is most likely a mistake: `None` where a `return` is missing would be a proof.
+        let said: PyResult<bool> = Python::attach(|py| {
+            let said = function.call1(py, (ends(arriving), ends(leaving)))?;
+            let no_answer = |_| PyTypeError::new_err(format!("a rule returned {said}; expected True or False"));
+            said.extract(py).map_err(no_answer)
+        });
         said.unwrap_or_else(|error| failed(self.name, &error))
     }
 }

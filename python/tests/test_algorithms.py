@@ -4,6 +4,7 @@ import importlib
 import itertools
 import pickle
 
+import numpy as np
 import pytest
 import wormcast as wc
 from own import chain, comb, ruled
@@ -85,6 +86,14 @@ def test_what_is_no_plan_is_told_in_words():
         wc.algorithm("py-none", routing=None)
     with pytest.raises(wc.InputError, match="algorithms: found .*; expected what `wormcast.algorithm` makes"):
         wc.Experiment({"topology": "mesh:4x4"}, algorithms=[lambda n, s, d: []])
+
+
+@pytest.mark.parametrize("answer", [None, 0, "no"])
+def test_rules_answer_yes_or_no(answer):
+    for rules in [{"may_turn": lambda n, a, b: answer}, {"may_turn": lambda n, a, b: np.bool_(True), "may_stop": lambda n, a, b: answer}]:
+        wc.algorithm("py-rule", routing="e-cube", revision=1, **rules)(lambda n, s, d: [[node] for node in d])
+        with pytest.raises(wc.RunError, match=f"a rule returned {answer}; expected True or False"):
+            wc.analyse("mesh:4x4", "py-rule", consumption_ports=1)
 
 
 def test_nodes_of_plans_may_be_coordinates():

@@ -149,6 +149,62 @@ def test_claims_plots_and_comparisons():
         experiment.compare(quantity="latency.lst")
 
 
+SMALL = {
+    "topology": "mesh:4x4",
+    "algorithm": "separate",
+    "traffic.arrivals": {"process": "poisson", "rate": 0.01},
+    "traffic.length": 8,
+    "run.messages": 50,
+    "stop": {"min_replications": 5, "max_replications": 5},
+}
+
+
+def test_values_with_commas_stay_in_their_columns():
+    unicasts = {"traffic.multicast.destinations": 3, "traffic.multicast.fraction": 0.5, "traffic.unicast": {"pattern": "hot-spot", "fraction": 0.2}}
+    html = wc.Experiment(SMALL | unicasts | {"sweep.traffic.unicast.node": ["0,0", "3,2"]}).run()._repr_html_()
+    table = html[html.index("<table>") :]
+    assert "<td>3,2</td><td>" in table and "&quot;" not in table
+
+
+def test_charts_show_what_the_plots_do():
+    multicasts = SMALL | {"traffic.multicast.destinations": 3}
+    chart = wc.Experiment(multicasts | {"sweep.algorithm": ["separate", "u-mesh"]}).run().chart().to_dict()
+    assert chart["layer"][0]["encoding"]["x"]["type"] == "nominal"
+    swept = {"sweep.traffic.arrivals.rate": [0.01, 0.02], "sweep.traffic.multicast.destinations": [2, 4]}
+    plot = {"plot": {"x": "traffic.arrivals.rate", "series": "traffic.multicast.destinations"}}
+    encoding = wc.Experiment(SMALL | swept | plot).run().chart().to_dict()["layer"][0]["encoding"]
+    assert encoding["x"]["field"] == "traffic arrivals rate" and encoding["color"]["field"] == "traffic multicast destinations"
+    planned = wc.Experiment(multicasts | {"run": {"mode": "plan", "messages": 5}, "sweep.traffic.multicast.destinations": [2, 4]}).run()
+    assert planned.chart().to_dict()["layer"][0]["encoding"]["y"]["field"] in planned.table.column_names
+
+
+def test_files_of_other_settings_are_not_replaced_in_silence(tmp_path, recwarn):
+    multicasts = SMALL | {"traffic.multicast.destinations": 3}
+    wc.Experiment(multicasts).run().write(tmp_path)
+    wc.Experiment(multicasts).run().write(tmp_path)
+    assert not recwarn
+    with pytest.warns(UserWarning, match="experiment.csv` had results of other settings, and is replaced"):
+        wc.Experiment(multicasts | {"traffic.length": 9}).run().write(tmp_path)
+    for name in ["a/b", "", ".", "..", None, "a\nb"]:
+        with pytest.raises(wc.InputError, match="name: found .*; expected a name for files"):
+            wc.Experiment(multicasts, name=name)
+
+
+def test_an_experiment_runs_its_own_algorithm_whatever_is_registered_later():
+    def made(k):
+        @wc.algorithm("py-factory", routing="e-cube", promise="unicasts")
+        def plan(network, source, destinations):
+            return [[node] for node in sorted(destinations, key=lambda node: (node * k) % 17)]
+
+        return plan
+
+    multicasts = SMALL | {"algorithm": "py-factory", "traffic.multicast.destinations": 6}
+    alone = [wc.simulate(multicasts, algorithms=[made(k)])["latency.mean.mean"] for k in (1, 3, 5)]
+    experiments = [wc.Experiment(multicasts, algorithms=[made(k)]) for k in (1, 3, 5)]
+    assert [experiment.simulate()["latency.mean.mean"] for experiment in experiments] == alone
+    assert len(set(alone)) == 3
+
+
 def test_slips_are_told_in_words(small, tmp_path):
     experiment = wc.Experiment(small)
     result = experiment.run()
@@ -186,8 +242,9 @@ def test_settings_without_effect_and_dangerous_ones_are_warned_of(small):
     for settings, said in [({"switching.consumption_ports": 1}, "can deadlock"), ({"traffic.unicast.pattern": "transpose"}, "unicast")]:
         experiment = wc.Experiment(small, settings=settings)
         assert any(said in text for text in experiment.check()), experiment.check()
-        with pytest.warns(UserWarning, match=said):
-            experiment.run()
+        for work in (experiment.run, experiment.simulate if "sweep" not in small.read_text() else experiment.run, experiment.compare):
+            with pytest.warns(UserWarning, match=said):
+                work()
 
 
 @pytest.mark.parametrize("work", ["sweep", "run", "analysis"])

@@ -5,6 +5,7 @@ import pickle
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 import wormcast as wc
 
@@ -100,6 +101,34 @@ def test_what_is_no_number_and_no_node_is_told():
             wrong()
 
 
+def test_graphs_number_and_name_their_nodes(recwarn):
+    shuffled = wc.Network.from_networkx(nx.Graph([(2, 1), (1, 0), (0, 3)]))
+    assert sorted(shuffled.channels) == sorted([(0, 1), (1, 0), (1, 2), (2, 1), (0, 3), (3, 0)])
+    letters = wc.Network.from_networkx(nx.Graph([("b", "a"), ("a", "c")]))
+    assert [letters.node(name) for name in "bac"] == [0, 1, 2]
+    grid = wc.Network.from_networkx(nx.grid_2d_graph(2, 3))
+    assert grid.label(grid.node("1,2")) == "1,2"
+    assert wc.Network.from_networkx(nx.path_graph(3)).label(2) == "2" and not recwarn
+    with pytest.warns(UserWarning, match="node 1 of the graph is 0 here"):
+        assert wc.Network.from_networkx(nx.Graph([(1, 2), (2, 3)])).nodes == 3
+
+
+def test_graphs_keep_what_their_attributes_say():
+    graph = nx.Graph()
+    graph.add_node("a", x=np.float64(1.5), y=2)
+    graph.add_node("b", latitude=10, longitude=20)
+    graph.add_edge("a", "b", delay_cycles=np.int64(3))
+    graph.add_node("h", kind="node")
+    graph.add_node("i", kind="node")
+    graph.add_edges_from([("a", "h"), ("b", "i")])
+    network = wc.Network.from_networkx(graph)
+    assert (network.routers, network.nodes, network.node("i")) == (2, 2, 1)
+    again = network.to_networkx()
+    routers = [data for _, data in again.nodes(data=True) if data["kind"] == "router"]
+    assert [router.get("x") for router in routers] == [1.5, None] and routers[1]["latitude"] == 10
+    assert [data["delay_cycles"] for _, _, data in again.edges(data=True) if "delay_cycles" in data] == [3]
+
+
 def test_paths_are_files_and_what_is_saved_can_be_read(tmp_path):
     mesh = wc.Network("mesh:3x3")
     for name in ["a.graphml", "a.xml", "a.json"]:
@@ -112,6 +141,34 @@ def test_paths_are_files_and_what_is_saved_can_be_read(tmp_path):
 
 def test_what_is_shown_of_a_plan_is_english():
     assert repr(wc.Network("mesh:4x4").plan("separate", 0, [1])).endswith("1 worm to 1 destination, 1 startup, 1 step, 1 channel>")
+
+
+def test_an_analysis_refuses_and_warns_of_what_makes_no_difference():
+    mesh = wc.Network("mesh:4x4")
+    beside = {"multicast_tables": "x", "groups": "x", "lanes": "x", "sl2vl": "x", "branching": "lockstep"}
+    for name, value in beside.items():
+        for what in [{"algorithm": "dual-path"}, {"routing": "e-cube"}]:
+            with pytest.raises(wc.InputError, match=f"{name}: it is beside unicast tables"):
+                wc.analyse(mesh, **what, **{name: value})
+    for settings, said in [
+        ({"routing": "e-cube", "consumption_ports": 3}, "`consumption_ports` makes no difference"),
+        ({"routing": "e-cube", "seed": 3}, "`seed` makes no difference"),
+        ({"algorithm": "dual-path", "buffer": 3}, "`buffer` makes no difference: `dual-path` sends no trees"),
+        ({"algorithm": "dual-path", "reservation": "separate"}, "`reservation` makes no difference"),
+        ({"algorithm": "dual-path", "seed": 3}, "`seed` makes no difference"),
+    ]:
+        with pytest.warns(UserWarning, match=said):
+            wc.analyse(mesh, **settings)
+    for wrong, said in [
+        (lambda: wc.analyse(mesh, routing="e-cube", buffer=3), "buffer: it is about worms with several destinations"),
+        (lambda: wc.analyse(mesh, "dual-path", local_information=True), "local_information: no link has failed"),
+        (lambda: wc.analyse(mesh, "tree-one", failed_links="0-1"), "failed_links: found the text"),
+    ]:
+        with pytest.raises(wc.InputError, match=said):
+            wrong()
+    torus = wc.Network("torus:4x4")
+    assert repr(wc.analyse(torus, "dstm-1", failed_links=[(0, 1)])) == repr(wc.analyse(torus, "dstm-1", failed_links=["0-1"]))
+    assert wc.analyse(torus, routing="up-down", root=6).to_dict() == wc.analyse(torus, routing="up-down", root="2,1").to_dict()
 
 
 def test_an_analysis_is_that_of_the_command(command):

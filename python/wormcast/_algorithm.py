@@ -106,6 +106,9 @@ class Algorithm:
             InputError: If the name is that of a built-in algorithm, or no name.
         """
 
+        if _registered.get(self.name) is self:
+            return
+
         def bind(native: _native.Network) -> _Bound:
             network = Network._of(native)
             function, may_turn, may_stop = self.function, self.may_turn, self.may_stop
@@ -119,6 +122,11 @@ class Algorithm:
             return plan, rule(may_turn), rule(may_stop)
 
         _native.register(self.name, self.revision, self.about, self.routing, self.promise, bind)
+        _registered[self.name] = self
+
+
+#: Those that are known by their names.
+_registered: dict[str, Algorithm] = {}
 
 
 def _anywhere(network: Network, arriving: Channel, leaving: Channel) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from wormcast import _native
 from wormcast._network import Network
-from wormcast._nodes import SEEDS, whole
+from wormcast._nodes import SEEDS, links, whole
 
 
 class Analysis:
@@ -96,10 +97,10 @@ def analyse(
     branching: Literal["packets", "lockstep", "ibdmchk"] = "packets",
     lanes: str | os.PathLike[str] | None = None,
     sl2vl: str | os.PathLike[str] | None = None,
-    root: str | None = None,
+    root: str | int | None = None,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
-    failed_links: Sequence[str] = (),
+    failed_links: Sequence[str | tuple[int, int]] = (),
     local_information: bool = False,
     consumption_ports: int | None = None,
     virtual_channels: int | None = None,
@@ -126,7 +127,7 @@ def analyse(
         root: The root of up*/down*.
         seed: The seed of algorithms and routings that make random choices.
         options: The algorithm's own options.
-        failed_links: Links that have failed, each as ``"0-1"``.
+        failed_links: Links that have failed, each as ``"0-1"`` or as the routers at its ends.
         local_information: Whether only the nodes at both ends know of them.
         consumption_ports: Consumption channels at every node. Default: what the algorithm is defined with, or 4.
         virtual_channels: Virtual channels of every link. Default: as many as the routing needs.
@@ -142,11 +143,16 @@ def analyse(
     if not isinstance(network, Network):
         network = Network(network)
     whole("seed", seed, 0, SEEDS)
+    if local_information and not failed_links:
+        raise _native.InputError("local_information: no link has failed: give `failed_links`, too")
     if not isinstance(buffer, str):
         whole("buffer", buffer, 1, 2**24)
     whole("consumption_ports", consumption_ports, 1, 32)
     whole("virtual_channels", virtual_channels, 1, 64)
     whole("reachable", reachable, 1, 2**64 - 1)
+    beside = {"multicast_tables": multicast_tables, "groups": groups, "lanes": lanes, "sl2vl": sl2vl}
+    idle = next((name for name, file in beside.items() if file is not None), "branching" if branching != "packets" and tables is None else None)
+    root = None if root is None else str(root)
     given = json.dumps(
         {
             "consumption_ports": consumption_ports,
@@ -160,24 +166,31 @@ def analyse(
     if algorithm is not None:
         if tables is not None:
             raise _native.InputError("tables: forwarding tables are those of unicasts: give an algorithm or tables, not both")
+        if idle is not None:
+            raise _native.InputError(f"{idle}: it is beside unicast tables, not an algorithm, which has `options` of its own: leave it out")
         own = json.dumps(dict(options or {}))
         made = _native.Algorithm(
-            network._native, algorithm, routing, root, seed, own, list(failed_links), local_information
+            network._native, algorithm, routing, root, seed, own, links(failed_links), local_information
         )
-        return Analysis(network, made.analyse(given))
-    beside = {"multicast_tables": multicast_tables, "groups": groups, "lanes": lanes, "sl2vl": sl2vl}
-    if tables is None and (idle := [name for name, file in beside.items() if file is not None]):
-        raise _native.InputError(f"{idle[0]}: it is beside unicast tables: give `tables`, too")
-    if groups is not None and multicast_tables is None:
-        raise _native.InputError("groups: they are those of multicast tables: give `multicast_tables`, too")
+        return _found(network, *made.analyse(given))
+    if tables is None and idle is not None:
+        raise _native.InputError(f"{idle}: it is beside unicast tables: give `tables`, too")
+    of_groups = {"groups": groups is not None, "branching": branching != "packets"}
+    if multicast_tables is None and (given_beside := [name for name, is_given in of_groups.items() if is_given]):
+        raise _native.InputError(f"{given_beside[0]}: it is about multicast tables: give `multicast_tables`, too")
     if options or failed_links or local_information:
         raise _native.InputError("options and failed_links: these are told to an algorithm: give one")
     if (routing is None) == (tables is None):
         raise _native.InputError("expected an algorithm, a routing, or forwarding tables")
     if routing is not None:
-        return Analysis(network, _native.analyse_routing(network._native, routing, root, seed, given))
+        return _found(network, *_native.analyse_routing(network._native, routing, root, seed, given))
     if root is not None:
         raise _native.InputError("root: forwarding tables have none: leave it out")
     files = [None if file is None else os.fspath(file) for file in beside.values()]
-    found = _native.analyse_tables(network._native, os.fspath(tables or ""), files, branching, given)
-    return Analysis(network, found)
+    return _found(network, *_native.analyse_tables(network._native, os.fspath(tables or ""), files, branching, given))
+
+
+def _found(network: Network, report: str, idle: list[str]) -> Analysis:
+    for text in idle:
+        warnings.warn(text, stacklevel=3)
+    return Analysis(network, report)

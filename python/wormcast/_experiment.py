@@ -51,6 +51,7 @@ def _teller(progress: bool | Callable[[Progress], object]) -> Callable[..., None
     return show
 
 
+
 def _path(path: str | os.PathLike[str] | None) -> str | None:
     return None if path is None else os.fspath(path)
 
@@ -99,6 +100,7 @@ class Experiment:
         if settings is not None and not isinstance(settings, Mapping):
             raise _native.InputError(f"settings: found {settings!r}; expected a dictionary, such as {{\"traffic.length\": 32}}")
         if isinstance(source, Mapping):
+            _check_name(name)
             path, text = f"{name}.toml", document(source)
         else:
             path, text = os.fspath(source), None
@@ -113,6 +115,12 @@ class Experiment:
         self._description = Description(
             os.path.abspath(path), self._native.text, tuple(overrides), quick, variation, self.algorithms
         )
+
+    @property
+    def _ready(self) -> _native.Experiment:
+        """The native half, which looks algorithms up by their names: those of this experiment, whatever has been registered since it was made."""
+        self._description.register()
+        return self._native
 
     @property
     def name(self) -> str:
@@ -141,7 +149,7 @@ class Experiment:
         Raises:
             InputError: If a value of the sweep is invalid, or a file that a setting names cannot be read.
         """
-        return list(json.loads(self._native.points()))
+        return list(json.loads(self._ready.points()))
 
     def check(self) -> list[str]:
         """Checks that every point can be run, without running anything.
@@ -152,7 +160,7 @@ class Experiment:
         Raises:
             InputError: If a point cannot be run.
         """
-        return self._native.check()
+        return self._ready.check()
 
     def run(
         self,
@@ -187,16 +195,19 @@ class Experiment:
             KeyboardInterrupt: At once; what was computed before is in the store.
         """
         whole("jobs", jobs, 1, 2**32 - 1)
-        for text in self.check():
-            warnings.warn(text, stacklevel=2)
+        if executor is None and parallel is not None:
+            raise _native.InputError("parallel: it is how many batches an executor gets: give `executor`, too")
+        if fresh and store is None:
+            warnings.warn("`fresh` makes no difference: there is no store", stacklevel=2)
+        self._warn()
         teller = _teller(progress)
         if executor is None:
-            findings = self._native.run(_path(store), jobs, fresh, teller, None)
+            findings = self._ready.run(_path(store), jobs, fresh, teller, None)
         else:
             if jobs is not None:
                 raise _native.InputError("jobs: an executor has workers of its own: leave it out, or say `parallel`")
             with Pool(executor, self._description, parallel, batch_seconds) as pool:
-                findings = self._native.run(_path(store), None, fresh, teller, pool)
+                findings = self._ready.run(_path(store), None, fresh, teller, pool)
         return self._result(findings)
 
     def load(self, store: str | os.PathLike[str]) -> Result:
@@ -206,7 +217,7 @@ class Experiment:
             InputError: If there is no such store.
             RunError: If rows of these points are damaged.
         """
-        return self._result(self._native.stored(os.fspath(store)))
+        return self._result(self._ready.stored(os.fspath(store)))
 
     def _result(self, findings: _native.Findings) -> Result:
         result = Result(findings, self.name, self.title)
@@ -238,9 +249,10 @@ class Experiment:
         """
         whole("jobs", jobs, 1, 2**32 - 1)
         whole("until_decided", until_decided, 1, 2**64 - 1)
+        self._warn()
         teller = _teller(progress)
         return Comparison(
-            self._native.compare(list(names), quantity, until_decided, _path(store), jobs, teller)
+            self._ready.compare(list(names), quantity, until_decided, _path(store), jobs, teller)
         )
 
     def simulate(self, *, deliveries: bool = False) -> Run:
@@ -253,7 +265,13 @@ class Experiment:
             InputError: If the configuration is invalid.
             RunError: If it cannot be simulated.
         """
-        return Run(self._native.simulate(deliveries))
+        self._warn()
+        return Run(self._ready.simulate(deliveries))
+
+    def _warn(self) -> None:
+        """Warns of settings without effect, and of worms that may deadlock: whoever called."""
+        for text in self.check():
+            warnings.warn(text, stacklevel=3)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -266,6 +284,11 @@ class Experiment:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_again, (self._description,))
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not name or name.startswith(".") or not name.isprintable() or set(name) & set("/\\"):
+        raise _native.InputError(f"name: found {name!r}; expected a name for files")
 
 
 def _again(description: Description) -> Experiment:

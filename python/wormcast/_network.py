@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, list_text, node_text, whole, written
+from wormcast._nodes import SEEDS, Node, links, list_text, node_text, whole, written
 
 if TYPE_CHECKING:
     from wormcast._plan import Plan
@@ -48,17 +50,30 @@ class Network:
     def from_networkx(cls, graph: Any, name: str = "networkx") -> Network:
         """The network of a NetworkX graph: a router and a node for each of its nodes, a link for each edge.
 
-        Parallel edges of a multigraph are parallel links. Of attributes, ``x`` and ``y`` are used for pictures; ``kind="host"`` makes a node
-        one that is attached to the router at the other end of its only edge, as the node-link files of wormcast say.
+        Parallel edges of a multigraph are parallel links. Attributes mean what they mean in node-link files: ``x`` and ``y`` say where a router is in pictures,
+        ``delay_cycles`` how long a link takes, and ``kind="node"`` makes a vertex a node that is attached to the router at the other end of its only edge.
+
+        Routers are numbered from 0 in the order of ``graph.nodes``, or as the graph numbers them if these are the numbers below their count. Identifiers that are not
+        numbers become names, such as ``"a"``, and ``"1,2"`` for ``(1, 2)``, unless there is a ``label`` or a ``name``.
 
         Raises:
             InputError: If the graph is directed, or is no network.
+
+        Warns:
+            UserWarning: If the graph numbers its nodes otherwise than the network.
+
+        >>> import networkx, wormcast as wc
+        >>> grid = wc.Network.from_networkx(networkx.grid_2d_graph(3, 3))
+        >>> grid.node("1,2")
+        5
         """
         import networkx as nx
 
         if not isinstance(graph, nx.Graph):
             raise _native.InputError(f"found {type(graph).__name__}; expected a graph of NetworkX, such as `networkx.Graph(edges)`")
-        text = json.dumps(nx.node_link_data(graph, edges="edges"), default=str)
+        data = nx.node_link_data(graph, edges="edges")
+        _number(data["nodes"])
+        text = json.dumps(data, default=_plain)
         return cls._of(_native.Network.of_text(f"{name}.json", text))
 
     @classmethod
@@ -72,7 +87,7 @@ class Network:
         return cls._of(_native.Network.of_text(name, text))
 
     def to_networkx(self) -> Any:
-        """A NetworkX ``MultiGraph`` with names and coordinates as attributes.
+        """A NetworkX ``MultiGraph``, with the names of routers and nodes and the coordinates that a file gave them as attributes.
 
         Raises:
             InputError: If channels run one way.
@@ -158,10 +173,10 @@ class Network:
         destinations: Iterable[Node] | Literal["all"] | str,
         *,
         routing: str | None = None,
-        root: str | None = None,
+        root: str | int | None = None,
         seed: int = 0,
         options: Mapping[str, Any] | None = None,
-        failed_links: Sequence[str] = (),
+        failed_links: Sequence[str | tuple[int, int]] = (),
         local_information: bool = False,
         ports: Literal["one", "all"] = "one",
         flit_bits: int = 16,
@@ -193,10 +208,10 @@ class Network:
             self._native,
             algorithm,
             routing,
-            root,
+            None if root is None else str(root),
             seed,
             json.dumps(dict(options or {})),
-            list(failed_links),
+            links(failed_links),
             local_information,
         )
         return Plan._of(self, made, node_text(source), list_text(destinations), ports, flit_bits)
@@ -220,3 +235,26 @@ class Network:
         if self._spec is not None:
             return (Network, (self._spec,))
         return (Network.from_text, (self._native.node_link(), f"{self.name}.json"))
+
+
+def _plain(value: Any) -> Any:
+    """A value of NumPy as Python has it, and what JSON does not know as text."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _number(vertices: list[dict[str, Any]]) -> None:
+    """Puts the vertices of a graph into the order of their numbers, and names those that have none."""
+    is_node = [vertex.get("kind") == "node" for vertex in vertices]
+    numbered = [isinstance(vertex["id"], SupportsIndex) for vertex in vertices]
+    if all(numbered) and not any(is_node) and {int(vertex["id"]) for vertex in vertices} == set(range(len(vertices))):
+        vertices.sort(key=lambda vertex: int(vertex["id"]))
+    counts = {True: itertools.count(), False: itertools.count()}
+    places = [next(counts[kind]) for kind in is_node]
+    for vertex, place, has_number in zip(vertices, places, numbered, strict=True):
+        name = vertex["id"]
+        if not has_number and "label" not in vertex and "name" not in vertex:
+            vertex["label"] = ",".join(map(str, name)) if isinstance(name, tuple) else str(name)
+    other = next(((v["id"], place) for v, place, number in zip(vertices, places, numbered, strict=True) if number and v["id"] != place), None)
+    if other is not None:
+        message = f"node {other[0]} of the graph is {other[1]} here: numbers are those of the order of `graph.nodes`, from 0"
+        warnings.warn(message, stacklevel=3)

@@ -46,6 +46,16 @@ def whole(name: str, given: SupportsIndex | None, least: int, most: int) -> int 
     return number
 
 
+def links(given: Iterable[str | Sequence[SupportsIndex]]) -> list[str]:
+    """Links as the command reads them."""
+    if isinstance(given, str):
+        raise InputError(f"failed_links: found the text {given!r}; expected a list of links, such as [{given!r}]")
+    try:
+        return [link if isinstance(link, str) else "-".join(str(operator.index(end)) for end in link) for link in given]
+    except TypeError:
+        raise InputError(f"failed_links: found {given!r}; expected links such as `0-1`, or the routers at their ends") from None
+
+
 def counted(number: int, what: str) -> str:
     """A number of things, in words."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -31,10 +31,14 @@ class Description:
     variation: str | None
     algorithms: tuple[Algorithm, ...]
 
-    def made(self) -> _native.Experiment:
-        """The experiment. Algorithms that are written in Python are registered first."""
+    def register(self) -> None:
+        """Makes the algorithms that are written in Python known by their names, in the place of others of these names."""
         for own in self.algorithms:
             own.register()
+
+    def made(self) -> _native.Experiment:
+        """The experiment. Its algorithms are registered first."""
+        self.register()
         return _native.Experiment(self.path, self.text, list(self.settings), self.quick, self.variation)
 
     @property
@@ -66,6 +70,7 @@ def compute(description: Description, task: Task) -> bytes:
     if task.program != _native.version():
         where = f"{socket.gethostname()}, process {os.getpid()}"
         raise WorkersError(f"a worker ({where}) runs {_named(_native.version())}, and the coordinator {_named(task.program)}")
+    description.register()
     key = description.key
     runner = _runners.get(key)
     if runner is None:

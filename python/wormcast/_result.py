@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
+import itertools
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -159,7 +163,10 @@ class Result:
         """Writes what ``wormcast sweep --out FOLDER`` writes: the table, plots and verdicts. Returns the files.
 
         Raises:
-            RunError: If a file or the folder cannot be written.
+            RunError: If a file or the folder cannot be written. What is there then stays.
+
+        Warns:
+            UserWarning: If the table that is there has results of other settings, and is replaced.
         """
         folder = Path(folder)
         with written(folder):
@@ -170,19 +177,21 @@ class Result:
             files[f"{plot.suffix}.png"] = plot.png
         if self.claims:
             files[".claims.json"] = self._findings.claims_file().encode()
+        table = folder / f"{self._name}.csv"
+        if self._findings.replaces_others(os.fspath(table)):
+            warnings.warn(f"`{table}` had results of other settings, and is replaced: `name` gives an experiment's files another name", stacklevel=2)
         for ending, contents in files.items():
-            path = folder / f"{self._name}{ending}"
-            with written(path):
-                path.write_bytes(contents)
+            _native.write_file(os.fspath(folder / f"{self._name}{ending}"), contents)
         return [folder / f"{self._name}{ending}" for ending in files]
 
-    def chart(self, x: str | None = None, y: str = "latency_last_cycles", series: str = "algorithm") -> Any:
+    def chart(self, x: str | None = None, y: str | None = None, series: str | None = None) -> Any:
         """An interactive plot with confidence intervals, of altair.
 
         Args:
-            x: The column along the horizontal axis; by default the first swept numbers.
-            y: The column along the vertical axis. If there is a column ``NAME_half_width_UNIT`` or ``NAME_half_width`` beside it, that is its interval.
-            series: The column that makes the curves.
+            x: The column along the horizontal axis. Default: that of the experiment's first plot.
+            y: The column along the vertical axis; the same holds for it. If there is a column ``NAME_half_width_UNIT`` or ``NAME_half_width`` beside it, that is
+                its interval.
+            series: The column that makes the curves; the same holds for it.
 
         Raises:
             InputError: If there is no such column.
@@ -191,22 +200,25 @@ class Result:
 
         frame = self.to_polars()
         names = frame.columns
-        for column in (x, y):
+        for column in (x, y, series):
             if column is not None and column not in names:
                 near = difflib.get_close_matches(column.replace(".", "_"), names, n=3)
                 expected = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else f"expected one of {', '.join(names)}"
                 raise _native.InputError(f"there is no column `{column}`; {expected}")
-        if x is None:
-            swept = names[: names.index("outcome")]
-            x = next((name for name in swept if frame[name].dtype.is_numeric()), swept[0] if swept else "config_hash")
+        of_plot = self._findings.axes()
+        quantity = of_plot[1].replace(".", "_").replace("-", "_")
+        x = x or (of_plot[0] if of_plot[0] in names else of_plot[0].replace(".", "_"))
+        y = y or next(name for name in (f"{quantity}_cycles", quantity, *names) if name in names and name.startswith(quantity))
+        series = series or of_plot[2]
         stem, _, unit = y.rpartition("_")
         half = next((name for name in (f"{stem}_half_width_{unit}", f"{y}_half_width") if name in names), None)
-        kept = [name for name in (x, y, series, half) if name is not None and name in names]
+        kept = list(dict.fromkeys(name for name in (x, y, series, half) if name is not None and name in names))
         # Dots are paths of altair.
         plain = {name: name.replace(".", " ") for name in kept}
         data = frame.select(kept).rename(plain).drop_nulls(plain[y])
         colour = [alt.Color(f"{plain[series]}:N")] if series in plain else []
-        base = alt.Chart(data).encode(alt.X(f"{plain[x]}:Q"), alt.Y(f"{plain[y]}:Q"), *colour)
+        kind = "Q" if frame[x].dtype.is_numeric() else "N"
+        base = alt.Chart(data).encode(alt.X(f"{plain[x]}:{kind}"), alt.Y(f"{plain[y]}:Q"), *colour)
         layers = [base.mark_line(point=True)]
         if half is not None:
             layers.append(base.mark_errorbar().encode(alt.Y(f"{plain[y]}:Q"), alt.YError(f"{plain[half]}:Q")))
@@ -214,7 +226,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         plots = "".join(plot.svg for plot in self.plots)
-        lines = [line.split(",") for line in self.csv().splitlines()[:31]]
+        lines = list(itertools.islice(csv.reader(io.StringIO(self.csv())), 31))
         shown = [place for place, name in enumerate(lines[0]) if name != "config_hash"][:12]
         rows = [
             "<tr>" + "".join(f"<{cell}>{escape(line[place])}</{cell}>" for place in shown) + "</tr>"

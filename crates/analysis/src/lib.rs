@@ -41,6 +41,7 @@ mod analyse;
 mod error;
 mod fabric;
 mod groups;
+mod idle;
 mod multicasts;
 mod reachability;
 mod report;
@@ -54,6 +55,7 @@ pub use analyse::{
 pub use error::AnalysisError;
 pub use fabric::{Fabric, of_fabric};
 pub use groups::{Blame, GroupFound, Groups, LaneFound, LanesFound};
+pub use idle::IdleSetting;
 pub use multicasts::Adding;
 pub use reachability::{Reached, RunSettings, Sent};
 pub use report::{ClosedBy, CycleResource, Load, LoadedChannel, Report, WormsAnalysed, most_loaded};

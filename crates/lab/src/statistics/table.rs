@@ -229,6 +229,11 @@ pub fn csv(summaries: &[PointSummary]) -> String {
     table(summaries).csv()
 }
 
+/// Whether what a file has is a table, and one of other settings than those of these points.
+pub fn is_of_others(old: &str, summaries: &[PointSummary]) -> bool {
+    old.contains(',') && !summaries.iter().any(|summary| old.contains(&summary.config_hash))
+}
+
 /// The [table of replications](replications_table) as CSV: a header, then a line a replication.
 pub fn replications_csv(summaries: &[PointSummary], runs: &[PointRuns]) -> String {
     replications_table(summaries, runs).csv()

@@ -9,10 +9,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::edge_list::links;
-use super::vertices::{Attributes, DELAY, Edge, NODE, ROUTER, Vertices, is_node};
+use super::vertices::{At, Attributes, DELAY, Edge, NODE, ROUTER, Vertices, coordinate, is_node};
 use super::{FileContext, line_ends};
 use crate::error::TopologyError;
-use crate::network::Network;
+use crate::network::{Coordinates, Network};
 
 const EXPECTED: &str = "node-link JSON: an object with `nodes`, each with an `id`, and `edges` or `links`, each with `source` and `target`";
 
@@ -36,6 +36,28 @@ struct Vertex<'t> {
     name: Option<Value>,
     #[serde(borrow)]
     kind: Option<&'t RawValue>,
+    #[serde(alias = "Latitude")]
+    latitude: Option<Value>,
+    #[serde(alias = "Longitude")]
+    longitude: Option<Value>,
+    x: Option<Value>,
+    y: Option<Value>,
+}
+
+impl Vertex<'_> {
+    fn at(&self) -> Result<At, String> {
+        let number = |about: &str, value: &Option<Value>| match value {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => coordinate(about, text.trim()),
+            Some(other) => coordinate(about, &other.to_string()),
+        };
+        Ok(At {
+            latitude: number("latitude", &self.latitude)?,
+            longitude: number("longitude", &self.longitude)?,
+            x: number("x", &self.x)?,
+            y: number("y", &self.y)?,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -48,7 +70,7 @@ struct Joined {
 }
 
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
-/// means. Names are the vertices' `label`, or `name`.
+/// means. Names are the vertices' `label`, or `name`; `latitude` and `longitude`, or `x` and `y`, say where they are.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let file = FileContext { path, expected: EXPECTED };
     // The parser would take a list for the values of an object.
@@ -72,6 +94,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let error = |problem: String| file.error(line, format!("vertex {index}: {problem}"));
         no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let vertex: Vertex<'_> = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
+        let coordinates = vertex.at().map_err(error)?.coordinates();
         let label = vertex.label.or(vertex.name).map_or_else(String::new, |label| match label {
             Value::String(text) => text,
             Value::Null => String::new(),
@@ -79,7 +102,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         });
         let is_node = vertex.kind.map_or(Ok(false), |kind| is_node(kind.get().trim_matches('"'))).map_err(error)?;
         let id = id(&vertex.id).map_err(error)?;
-        vertices.declare(&id, Attributes { label, is_node, coordinates: None }, line).map_err(error)?;
+        vertices.declare(&id, Attributes { label, is_node, coordinates }, line).map_err(error)?;
     }
     lines = Lines { text, line: 1, counted: 0 };
     for (index, raw) in edges.into_iter().enumerate() {
@@ -183,6 +206,13 @@ impl fmt::Display for NetworkNodeLink<'_> {
             if fabric {
                 write!(f, r#", "kind": "{ROUTER}""#)?;
             }
+            match network.coordinates(router) {
+                Some(Coordinates::Earth { latitude, longitude }) => {
+                    write!(f, r#", "latitude": {latitude:?}, "longitude": {longitude:?}"#)?;
+                }
+                Some(Coordinates::Plane { x, y }) => write!(f, r#", "x": {x:?}, "y": {y:?}"#)?,
+                None => {}
+            }
             write!(f, "}}")?;
         }
         let nodes = || network.node_ids().filter(|_| fabric);
@@ -234,6 +264,24 @@ mod tests {
             assert_eq!((network.routers(), network.links()), (3, 2));
             assert_eq!(network.router_name(RouterId::new(0)), Some("a"));
         }
+    }
+
+    #[test]
+    fn vertices_may_say_where_they_are_and_say_it_again() {
+        let text = r#"{"nodes": [{"id": 0, "x": 1.5, "y": "-2"}, {"id": 1, "Latitude": 40, "longitude": -3.25}, {"id": 2, "x": 1, "y": null}],
+            "links": [{"source": 0, "target": 1}, {"source": 1, "target": 2}]}"#;
+        let network = parse("x", text).unwrap();
+        let at = |network: &Network| [0, 1, 2].map(|router| network.coordinates(RouterId::new(router)));
+        let expected = [
+            Some(Coordinates::Plane { x: 1.5, y: -2.0 }),
+            Some(Coordinates::Earth { latitude: 40.0, longitude: -3.25 }),
+            None,
+        ];
+        assert_eq!(at(&network), expected);
+        assert_eq!(at(&parse("y", &NetworkNodeLink(&network).to_string()).unwrap()), expected);
+        let wrong = text.replace("1.5", "\"east\"");
+        let message = parse("x", &wrong).unwrap_err().to_string();
+        assert!(message.starts_with("x:1: vertex 0: the coordinate `x` is `east`: expected a number"), "{message}");
     }
 
     #[test]

@@ -37,6 +37,35 @@ pub(super) struct Attributes {
     pub(super) coordinates: Option<Coordinates>,
 }
 
+/// The position that a vertex's attributes give.
+#[derive(Clone, Copy, Default)]
+pub(super) struct At {
+    pub(super) latitude: Option<f64>,
+    pub(super) longitude: Option<f64>,
+    pub(super) x: Option<f64>,
+    pub(super) y: Option<f64>,
+}
+
+impl At {
+    pub(super) fn coordinates(self) -> Option<Coordinates> {
+        let earth = self.latitude.zip(self.longitude);
+        let earth = earth.filter(|(latitude, longitude)| latitude.abs() <= 90.0 && longitude.abs() <= 360.0);
+        let earth = earth.map(|(latitude, longitude)| Coordinates::Earth { latitude, longitude });
+        earth.or_else(|| self.x.zip(self.y).map(|(x, y)| Coordinates::Plane { x, y }))
+    }
+}
+
+/// A coordinate, if there is one: a number of a size that can be drawn.
+pub(super) fn coordinate(about: &str, text: &str) -> Result<Option<f64>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match text.parse() {
+        Ok(number) if f64::abs(number) < 1e9 => Ok(Some(number)),
+        _ => Err(format!("the coordinate `{about}` is `{text}`: expected a number between -1e9 and 1e9")),
+    }
+}
+
 struct Vertex {
     attributes: Attributes,
     /// The line that declares it; until then, the line of the edge that first names it.

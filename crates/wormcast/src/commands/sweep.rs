@@ -16,8 +16,8 @@ use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
     Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard,
-    TimeUnit, check_file, csv, incomplete_points, number_text, plot, refine_sweep, replications_csv, replications_json,
-    run_shard, run_sweep, stored_sweep, write_file,
+    TimeUnit, check_file, csv, incomplete_points, is_of_others, number_text, plot, refine_sweep, replications_csv,
+    replications_json, run_shard, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 use crate::usage::positive;
@@ -270,9 +270,7 @@ fn publish(
     };
     // An experiment may be called as a variation of another.
     let table = places.folder().join(format!("{stem}.csv"));
-    let is_of_others =
-        |old: String| old.contains(',') && !summaries.iter().any(|summary| old.contains(&summary.config_hash));
-    if places.name().is_none() && std::fs::read_to_string(&table).is_ok_and(is_of_others) {
+    if places.name().is_none() && std::fs::read_to_string(&table).is_ok_and(|old| is_of_others(&old, summaries)) {
         let table = table.display();
         Failure::warn(&format!(
             "`{table}` had results of other settings, and is replaced: the store keeps what it has of them, and `--name` gives files another name"

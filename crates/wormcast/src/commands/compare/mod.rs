@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::experiment::{SettingArguments, warn_of_idle};
 use super::output::{Files, write_plot};
 use super::results::{AGAIN, Places, failure, threads, unless_deadlocked, unusable, with_progress};
+use super::safety::warn_of_unsafe_points;
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{
@@ -118,6 +119,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .writes("the plot", plot("png"))
         .reads_experiment(file, &experiment, &points)
         .check()?;
+    let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
+    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+    warn_of_unsafe_points(&experiment, &points, &made);
+    drop(made);
     places.make()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
@@ -133,8 +138,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         )
     })
     .map_err(failure)?;
-    let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
-    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
     let mut plots = Vec::new();
     match plot_comparison(&compared) {
         Ok(plot) => write_plot(&stem, &plot, |name, contents| {

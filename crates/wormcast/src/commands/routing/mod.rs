@@ -24,7 +24,7 @@ use crate::usage::at_most;
 use crate::work;
 use export::{Exported, Form, export_routing};
 use fabric::{ExportedTrees, FabricArguments};
-use idle::{Worms, buffer, check_options, check_unicasts, reservation};
+use idle::{buffer, check_unicasts, reservation, warn_of};
 use repaired::Repaired;
 
 mod export;
@@ -185,9 +185,10 @@ fn analyse_algorithm(
     let sender = format!("`{}`", descriptor.name);
     let request = arguments.choice.request(descriptor, FaultRequest::default())?;
     let algorithm = request.make(network).map_err(Failure::bad_input)?;
-    let report = of_algorithm(algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error))?;
-    let worms = Worms::new(&report, &sender, algorithm.branching(), algorithm.needed_virtual_channels().0 > 1);
-    check_options(arguments, network, &worms);
+    let settings = settings(arguments);
+    let report = of_algorithm(algorithm.as_ref(), &settings).map_err(|error| refusal(&error))?;
+    let divided = algorithm.needed_virtual_channels().0 > 1;
+    warn_of(settings.idle(network, &report, &sender, algorithm.branching(), divided));
     arguments.choice.warn_of_idle_seed(network);
     Ok(Printed::new(report))
 }
@@ -209,7 +210,7 @@ fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Pri
     let settings = settings(arguments);
     let divided = matches!(unicasts, Unicasts::Routing(relation) if relation.capabilities().virtual_channels.is_some());
     let Some(file) = &arguments.multicasts else {
-        check_unicasts(arguments, divided)?;
+        check_unicasts(&settings, divided)?;
         let report = match unicasts {
             Unicasts::Routing(relation) => of_routing(relation, &settings),
             Unicasts::Tables(name, tables) => of_tables(name, tables, &settings),
@@ -227,7 +228,7 @@ fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Pri
         Refused::Multicasts(failure) => failure,
         Refused::Analysis(error) => refusal(&error),
     })?;
-    check_options(arguments, unicasts.network(), &Worms::new(&report, &sender, Branching::LOCKSTEP, divided));
+    warn_of(settings.idle(unicasts.network(), &report, &sender, Branching::LOCKSTEP, divided));
     Ok(Printed::new(report))
 }
 
@@ -266,8 +267,9 @@ fn analyse_forwarding(
     arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
     let mut printed = if arguments.fabric.given().is_some() {
-        check_unicasts(arguments, false)?;
-        fabric::analyse(&arguments.fabric, &settings(arguments), network, (file, &tables), out)?
+        let settings = settings(arguments);
+        check_unicasts(&settings, false)?;
+        fabric::analyse(&arguments.fabric, &settings, network, (file, &tables), out)?
     } else {
         analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?
     };
