@@ -29,7 +29,7 @@ pub(crate) fn setting<T: DeserializeOwned>(name: &str, json: &str) -> PyResult<T
 /// An algorithm, made for a network.
 #[pyclass(frozen, module = "wormcast._native")]
 pub(crate) struct Algorithm {
-    algorithm: Arc<dyn mc::Algorithm>,
+    made: Arc<dyn mc::Algorithm>,
     network: Py<Network>,
     /// What is to be said of a seed where nothing is drawn.
     idle_seed: Option<String>,
@@ -60,17 +60,17 @@ impl Algorithm {
         let idle = seed != 0 && !request.algorithm.draws_on(&on, request.routing);
         let idle_seed = idle.then(|| warning("seed", &format!("`{name}` makes no random choices")));
         let made = interruptible(py, || request.make(&on))?.map_err(input)?;
-        Ok(Self { algorithm: Arc::from(made), network, idle_seed })
+        Ok(Self { made: Arc::from(made), network, idle_seed })
     }
 
     #[getter]
     fn name(&self) -> &str {
-        self.algorithm.name()
+        self.made.name()
     }
 
     #[getter]
     fn routing(&self) -> &str {
-        self.algorithm.routing().name()
+        self.made.routing().name()
     }
 
     /// Plans a multicast. Returns the plan as the JSON of `plan`, a picture and a Graphviz graph if they are asked for, and what was left out of the destinations.
@@ -87,10 +87,10 @@ impl Algorithm {
         if flit_bits == 0 {
             return Err(input("flit_bits: expected 1 or more"));
         }
-        let exact = self.algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
+        let exact = self.made.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
         let report = PlanReport {
             network: &network.network,
-            algorithm: self.algorithm.name(),
+            algorithm: self.made.name(),
             multicast: &multicast,
             summary: &summary,
             exact,
@@ -104,7 +104,7 @@ impl Algorithm {
     /// Draws the plan of a multicast: `svg` or `dot`.
     fn drawing(&self, py: Python<'_>, source: &str, destinations: &str, ports: &str, form: &str) -> PyResult<String> {
         let (multicast, summary, _) = self.planned(py, source, destinations, ports)?;
-        let (network, name) = (&self.network.get().network, self.algorithm.name());
+        let (network, name) = (&self.network.get().network, self.made.name());
         interruptible(py, || match form {
             "dot" => plan_dot(network, &summary, &multicast),
             _ => plan_svg(network, name, &summary, &multicast),
@@ -113,7 +113,7 @@ impl Algorithm {
 
     /// Analyses all worms that it may send, with settings as JSON. Returns the JSON of `routing`, and what is to be said of settings without effect.
     fn analyse(&self, py: Python<'_>, given: &str) -> PyResult<Analysed> {
-        let (settings, algorithm) = (settings(given)?, self.algorithm.as_ref());
+        let (settings, algorithm) = (settings(given)?, self.made.as_ref());
         let report = interruptible(py, || of_algorithm(algorithm, &settings))?.map_err(input)?;
         let divided = algorithm.needed_virtual_channels().0 > 1;
         let sender = format!("`{}`", algorithm.name());
@@ -138,7 +138,7 @@ impl Algorithm {
         let multicast = Multicast::checked(source, &list).map_err(input)?;
         let is_all = wormcast::network::is_all_nodes(destinations);
         let warning = (!is_all).then(|| left_out(&network.network, source, &list)).flatten();
-        let algorithm = self.algorithm.as_ref();
+        let algorithm = self.made.as_ref();
         if let Some(refusal) = algorithm.refusal(&multicast) {
             return Err(input(refusal));
         }

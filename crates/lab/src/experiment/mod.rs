@@ -491,7 +491,8 @@ impl Experiment {
             } else {
                 let bytes = read_input(&path, what, u64::MAX).map_err(|error| {
                     let name = path.display().to_string();
-                    self.error_at(choice, place, format!("cannot read `{}`: {error}", input_name(&name)))
+                    let problem = format!("cannot read `{}`: {error}", input_name(&name));
+                    self.error_at(choice, place, problem).with_help(self.elsewhere(&path))
                 })?;
                 digests.entry(path).or_insert(sha256(&bytes)).clone()
             };
@@ -538,7 +539,8 @@ impl Experiment {
         }
         let beside = self.beside(text.trim());
         let not_there = |problem: &dyn Display| {
-            self.error_at(choice, "topology", format!("cannot read `{}`: {problem}", beside.display()))
+            let problem = format!("cannot read `{}`: {problem}", beside.display());
+            self.error_at(choice, "topology", problem).with_help(self.elsewhere(&beside))
         };
         match (text.parse::<TopologySpec>(), std::fs::metadata(&beside)) {
             (Ok(spec), _) if !matches!(spec, TopologySpec::File(_)) => Ok(spec),
@@ -550,6 +552,13 @@ impl Experiment {
             (Err(_), Err(error)) if error.kind() == ErrorKind::PermissionDenied => Err(not_there(&error)),
             (Err(error), _) => Err(self.error_at(choice, "topology", error.to_string())),
         }
+    }
+
+    /// Advice where a file that is not beside the experiment file is in the working directory, which an argument may have meant.
+    fn elsewhere(&self, beside: &Path) -> Option<String> {
+        let name = beside.strip_prefix(&self.directory).ok().filter(|name| name.is_file() && !beside.exists())?;
+        let path = std::path::absolute(name).ok()?;
+        Some(format!("paths are relative to the experiment file: give the whole one, `{}`", path.display()))
     }
 
     /// A point's topology as commands take it that run in the folder of this process: by the path, if it is a file.

@@ -267,6 +267,7 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String>
 mod tests {
     use super::*;
     use crate::ids::{NodeId, RouterId};
+    use crate::network::Coordinates;
 
     #[test]
     fn an_entity_that_is_unknown_is_shown() {
@@ -292,6 +293,15 @@ mod tests {
             (network.node_name(NodeId::new(0)), network.node_name(NodeId::new(1))),
             (network.router_name(RouterId::new(0)), None)
         );
+    }
+
+    #[test]
+    fn blanks_belong_to_names_and_line_breaks_do_not() {
+        let name = |data: &str| {
+            let text = graph(&format!("<node id='a'><data key='d1'>{data}</data></node>"));
+            parse("x", &text).unwrap().router_name(RouterId::new(0)).map(str::to_owned)
+        };
+        assert_eq!([" ", " a b ", "\n   a b\n  "].map(name), [" ", " a b ", "a b"].map(|name| Some(name.to_owned())));
     }
 
     #[test]
