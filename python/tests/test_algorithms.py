@@ -71,12 +71,43 @@ def test_separate_in_python_has_the_results_of_the_built_in_one():
     assert tables[0].equals(tables[1])
 
 
+@pytest.mark.parametrize("promise", [{"promise": "unicasts"}, {"promise": "stops"}, {"may_turn": lambda n, a, b: True}])
+def test_trees_are_none_of_other_promises(promise):
+    def plan(network, source, destinations):
+        return [wc.Worm(branches=[((source, node), None, [node]) for node in destinations])]
+
+    wc.algorithm("py-star", routing="e-cube", **promise)(plan)
+    with pytest.raises(wc.InputError, match="worm 0 may branch: it is a tree, which `dependencies` does not include"):
+        wc.Network("mesh:3x3").plan("py-star", 4, [1, 3])
+    settings = {"algorithm": "py-star", "topology": "complete:4", "routing": "up-down", "traffic.arrivals.rate": 0.01, "traffic.multicast.destinations": 2}
+    wc.algorithm("py-star", routing="up-down", **promise)(plan)
+    with pytest.raises((wc.InputError, wc.RunError), match="it is a tree"):
+        wc.simulate(SETTINGS | settings)
+
+
+def test_trees_take_permitted_turns_only():
+    def clockwise(network, source, destinations):
+        order = [(source - step) % 8 for step in range(9)]
+        last = max(order.index(node) for node in destinations)
+        branches = [
+            ((order[place], order[place + 1]), place - 1 if place else None, [order[place + 1]] if order[place + 1] in destinations else [])
+            for place in range(last)
+        ]
+        return [wc.Worm(branches=branches)]
+
+    wc.algorithm("py-clockwise", routing="turn-prohibition", promise="trees")(clockwise)
+    ring = wc.Network("ring:8")
+    assert ring.plan("py-clockwise", 6, [4]).steps == 1
+    with pytest.raises(wc.InputError, match="worm 0 may turn from 1 > 0 to 0 > 7, which `dependencies` does not include"):
+        ring.plan("py-clockwise", 6, [2, 7])
+
+
 def test_what_is_no_plan_is_told_in_words():
     mesh = wc.Network("mesh:4x4")
     for returned, said in [
         (None, "found None as a plan; expected a list of worms"),
         ([3], "worm 0 is 3; expected a `Worm`, or the list of the nodes that it visits"),
-        ([[3], ["4,4"]], r"worm 1 is \['4,4'\]; expected .*: `4,4` is not in"),
+        ([[3], ["4,4"]], r"worm 1 is \['4,4'\]; expected .*: node 4,4 is out of range"),
         ([wc.Worm([3], after="0")], "after: found '0'; expected a whole number"),
     ]:
         wc.algorithm("py-none", routing="e-cube", revision=1)(lambda n, s, d, returned=returned: returned)
@@ -138,9 +169,9 @@ def test_trees_are_taken():
         (lambda n, s, d: [[node] for node in d] * 2, "which has the message already"),
         (lambda n, s, d: [[99]], "there is no node 99"),
         (lambda n, s, d: [wc.Worm([d[0]], exit=(0, 15))], "no channel from router 0 to router 15"),
-        (lambda n, s, d: 5, "'int' object is not iterable"),
+        (lambda n, s, d: 5, "found 5 as a plan; expected a list of worms"),
         (lambda n, s, d: 1 / 0, "ZeroDivisionError"),
-        (lambda n, s, d: [["a"]], "TypeError"),
+        (lambda n, s, d: [["a"]], "worm 0 is ['a']; expected a `Worm`"),
         # West, then east again: not what e-cube does.
         (lambda n, s, d: [sorted(d, key=lambda node: -node)], "which `dependencies` does not include"),
     ],

@@ -265,7 +265,8 @@ class Experiment:
             InputError: If the configuration is invalid.
             RunError: If it cannot be simulated.
         """
-        self._warn()
+        if not self.swept:
+            self._warn()
         return Run(self._ready.simulate(deliveries))
 
     def _warn(self) -> None:

@@ -207,7 +207,9 @@ class Result:
                 raise _native.InputError(f"there is no column `{column}`; {expected}")
         of_plot = self._findings.axes()
         quantity = of_plot[1].replace(".", "_").replace("-", "_")
-        x = x or (of_plot[0] if of_plot[0] in names else of_plot[0].replace(".", "_"))
+        swept = names[: names.index("outcome")] if "outcome" in names else []
+        along = [of_plot[0], of_plot[0].replace(".", "_"), *(name for name in swept if frame[name].dtype.is_numeric()), *swept, "config_hash"]
+        x = x or next(name for name in along if name in names)
         y = y or next(name for name in (f"{quantity}_cycles", quantity, *names) if name in names and name.startswith(quantity))
         series = series or of_plot[2]
         stem, _, unit = y.rpartition("_")

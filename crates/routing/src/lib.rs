@@ -45,7 +45,7 @@ mod relations;
 mod trees;
 mod turns;
 
-pub use analysis::dependency::{Branching, Dependencies, Resource, WormRule, Worms};
+pub use analysis::dependency::{Branching, Dependencies, Resource, Uncovered, UncoveredBinding, WormRule, Worms};
 pub use analysis::link_load::{LinkLoad, link_load};
 pub use analysis::numbering::{ChannelNumbering, NotAProof};
 pub use analysis::survey::{Survey, survey};

@@ -4,10 +4,10 @@ use std::borrow::Borrow;
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, NoRoute, Resource};
+use wormcast_routing::{Dependencies, NoRoute, Resource, Uncovered, UncoveredBinding};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::plan::dependencies::add_plan;
+use crate::plan::dependencies::{add_plan, uncovered_tree};
 use crate::plan::{Itinerary, Plan, PlanError, Worm};
 
 /// How an algorithm's plan breaks the [contract](Algorithm).
@@ -36,9 +36,9 @@ pub enum ContractViolation {
 }
 
 /// Plans a multicast and checks the plan against the [contract](Algorithm): every destination gets the message exactly once, the
-/// relation has a route from each stop to the next, and whatever a path worm may hold while it waits is among the algorithm's
-/// [dependencies](Algorithm::dependencies), on every route that an adaptive relation permits. The dependencies of tree branches and
-/// encoded headers are not checked. Returns the plan.
+/// relation has a route from each stop to the next, and whatever a worm may hold while it waits is among the algorithm's
+/// [dependencies](Algorithm::dependencies), on every route that an adaptive relation permits: turns and stops of paths, branches of trees, and the consumption
+/// channels and virtual channels that worms are bound to. Of encoded headers, which switches route, only that there may be some. Returns the plan.
 ///
 /// Besides planning, takes O(dependencies) for each worm: meant for tests, not for runs.
 ///
@@ -81,25 +81,59 @@ pub fn check_plan<'n, D: Borrow<Dependencies<'n>>>(
     for (number, worm) in plan.worms.iter().enumerate() {
         worm.channels(algorithm.routing()).map_err(|problem| ContractViolation::NoRoute { worm: number, problem })?;
     }
-    let paths = || plan.worms.iter().enumerate().filter(|(_, worm)| matches!(worm.itinerary, Itinerary::Path(_)));
-    // All worms at once first; one by one, to find the culprit, only if something is missing.
-    let undeclared = |worms: Vec<Worm>, declared: &Dependencies<'n>| {
-        let mut own = Dependencies::new(network);
-        let alone = Plan { worms };
-        // Only the routes of encoded headers are not known.
-        let known = own.add_worms(|worms| add_plan(worms, algorithm.routing(), &alone, Branching::LOCKSTEP));
-        known.is_ok().then(|| declared.missing(&own)).flatten()
-    };
-    if paths().next().is_none() {
-        return Ok(());
-    }
     let declared = declared();
-    if undeclared(paths().map(|(_, worm)| worm.clone()).collect(), declared.borrow()).is_none() {
-        return Ok(());
+    let declared = declared.borrow();
+    // All worms at once first; one by one, to find the culprit, only if something is missing.
+    let all = undeclared(algorithm, plan.worms.clone(), declared);
+    let first = all.and_then(|_| {
+        let mut worms = plan.worms.iter().enumerate();
+        worms.find_map(|(number, worm)| Some((number, undeclared(algorithm, vec![worm.clone()], declared)?)))
+    });
+    first.map_or(Ok(()), |(worm, may)| Err(ContractViolation::UndeclaredDependency { worm, may }))
+}
+
+/// What some of these worms may do that is not among the dependencies that are declared.
+fn undeclared(algorithm: &dyn Algorithm, worms: Vec<Worm>, declared: &Dependencies<'_>) -> Option<String> {
+    let network = &**algorithm.network();
+    let binding = worms.iter().find_map(|worm| {
+        let channels = worm.channels(algorithm.routing()).ok()?;
+        declared.uncovered_binding(&channels, worm.consumption_class, worm.virtual_channels)
+    });
+    if let Some(binding) = binding {
+        return Some(match binding {
+            UncoveredBinding::Consumption => "be bound to another consumption channel, or to none".to_owned(),
+            UncoveredBinding::VirtualChannels => "be bound to other virtual channels, or to none".to_owned(),
+        });
     }
-    let first = paths().find_map(|(number, worm)| Some((number, undeclared(vec![worm.clone()], declared.borrow())?)));
-    first.map_or(Ok(()), |(worm, (held, next))| {
-        Err(ContractViolation::UndeclaredDependency { worm, may: doing(network, held, next) })
+    if worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Encoded(_))) && !declared.covers_encoded() {
+        return Some("be routed and replicated by switches".to_owned());
+    }
+    let (paths, trees): (Vec<Worm>, Vec<Worm>) = worms
+        .into_iter()
+        .filter(|worm| !matches!(worm.itinerary, Itinerary::Encoded(_)))
+        .partition(|worm| matches!(worm.itinerary, Itinerary::Path(_)));
+    let own = |worms: Vec<Worm>| {
+        let mut own = Dependencies::new(network);
+        let known = own.add_worms(|all| add_plan(all, algorithm.routing(), &Plan { worms }, algorithm.branching()));
+        debug_assert!(known.is_ok(), "only the routes of encoded headers are not known");
+        own
+    };
+    if let Some((held, next)) = declared.missing(&own(paths)) {
+        return Some(doing(network, held, next));
+    }
+    let uncovered = trees.iter().find_map(|worm| uncovered_tree(algorithm.routing(), worm, declared))?;
+    // It may be one of those that were added one by one.
+    let own = own(trees);
+    if declared.missing(&own).is_none() && !declared.missing_of_trees(&own) {
+        return None;
+    }
+    Some(match uncovered {
+        Uncovered::Branching => "branch: it is a tree".to_owned(),
+        Uncovered::Channel(channel) => {
+            let [from, to] = [network.from(channel), network.to(channel)].map(|router| network.router_label(router));
+            format!("branch by {from} > {to}")
+        }
+        Uncovered::Turn(held, next) => doing(network, held, Resource::Channel(next)),
     })
 }
 

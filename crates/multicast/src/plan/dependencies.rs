@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
-use wormcast_routing::{Branching, RoutingRelation, VcRange, Worms};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, Uncovered, VcRange, Worms};
 
-use crate::plan::{Branch, Itinerary, Plan, Trunk};
+use crate::plan::{Branch, Itinerary, Plan, Trunk, Worm};
 
 /// A worm is routed by the switches from its header, so its plan does not tell what it may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -62,9 +62,6 @@ pub fn add_plan(
                 });
             }
             Itinerary::Tree(tree) => {
-                let branch = |branch: &Branch, shift: usize| {
-                    (branch.channel, branch.parent.map(|parent| parent as usize + shift), !branch.delivers.is_empty())
-                };
                 let Some(Trunk { exit, to }) = tree.trunk else {
                     let branches: Vec<_> = tree.branches.iter().map(|one| branch(one, 0)).collect();
                     worms.tree_from(!tree.delivers.is_empty(), &branches, branching);
@@ -84,6 +81,29 @@ pub fn add_plan(
         }
     }
     Ok(())
+}
+
+/// A branch with its parent so many places further on, as checks take it.
+fn branch(branch: &Branch, shift: usize) -> (ChannelId, Option<usize>, bool) {
+    (branch.channel, branch.parent.map(|parent| parent as usize + shift), !branch.delivers.is_empty())
+}
+
+/// What a worm, if it is a tree, does that these dependencies do not cover, apart from its way to where its branches begin.
+pub(crate) fn uncovered_tree(
+    routing: &dyn RoutingRelation,
+    worm: &Worm,
+    declared: &Dependencies<'_>,
+) -> Option<Uncovered> {
+    let Itinerary::Tree(tree) = &worm.itinerary else { return None };
+    let network = &**routing.network();
+    let mut routes = Routes { network, routing, candidates: Vec::new(), work: Vec::new() };
+    let arrivals = tree.trunk.map_or_else(Vec::new, |Trunk { exit, to }| {
+        let mut hops = Dependencies::new(network);
+        hops.add_worms(|worms| routes.leg(worms, (network.entry_of(worm.from), exit), &[None], to, false))
+    });
+    let arrivals: Vec<ChannelId> = arrivals.into_iter().flatten().collect();
+    let branches: Vec<_> = tree.branches.iter().map(|one| branch(one, 0)).collect();
+    declared.uncovered(&arrivals, &branches)
 }
 
 /// All routes that a relation permits.

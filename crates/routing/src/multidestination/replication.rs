@@ -28,7 +28,7 @@ impl<'n> Dependencies<'n> {
     /// Branches do not wait for each other then, so that a worm is as many chains of channels as it has destinations, each up and then down. It
     /// never has a cycle.
     pub fn of_multidestination(switches: &'n dyn MultidestinationRouting) -> Self {
-        Self::of_rule(switches.network(), &UpThenDown(switches))
+        Self::of_rule(switches.network(), &UpThenDown(switches)).with_encoded_worms()
     }
 }
 

@@ -14,14 +14,17 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use crate::capabilities::ClosedForm;
 use crate::relation::RoutingRelation;
 use check::Check;
+use covered::CoveredTrees;
 use virtual_channels::{Leg, Waits, legs_in_order, legs_of_unicasts};
 
 mod check;
+mod covered;
 mod spanning;
 mod trees;
 mod virtual_channels;
 mod worms;
 
+pub use covered::{Uncovered, UncoveredBinding};
 pub use worms::Worms;
 
 /// Which turns and stops the worms of a path-based multicast may make, whatever their destinations.
@@ -97,6 +100,7 @@ pub struct Dependencies<'n> {
     classes: Option<Box<[Option<u8>]>>,
     /// Where groups of worms do not share virtual channels: how many that takes, and the dependencies of each group.
     apart: (usize, Vec<Dependencies<'n>>),
+    covered: CoveredTrees,
 }
 
 /// Worms of a relation that divides virtual channels, and path worms beside them.
@@ -152,6 +156,7 @@ impl<'n> Dependencies<'n> {
             virtual_channels: 1,
             classes: None,
             apart: (0, Vec::new()),
+            covered: CoveredTrees::Added,
         }
     }
 

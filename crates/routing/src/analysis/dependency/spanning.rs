@@ -2,6 +2,7 @@
 
 use wormcast_network::ChannelId;
 
+use super::covered::CoveredTrees;
 use super::{Dependencies, Stop};
 use crate::relation::RoutingRelation;
 use crate::trees::spanning_tree::SpanningTree;
@@ -40,6 +41,8 @@ impl<'n> Dependencies<'n> {
             tree_of[channel.index()]
                 .is_some_and(|tree| trees[usize::from(tree)].down(network.to(channel)) == Some(channel))
         };
+        let down = network.channel_ids().filter(|&channel| is_down(channel)).map(ChannelId::index).collect();
+        dependencies.covered = CoveredTrees::Spanning { down };
         // Branches begin wherever a worm may come, and go on below.
         for arriving in network.channel_ids() {
             let Some(tree) = tree_of[arriving.index()] else { continue };

@@ -3,6 +3,7 @@
 use fixedbitset::FixedBitSet;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use super::covered::CoveredTrees;
 use super::{Branching, Dependencies, Stop};
 use crate::turns::turn_set::TurnSet;
 
@@ -48,9 +49,17 @@ impl<'n> Dependencies<'n> {
             .filter(|&held| takes(held))
             .flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
         dependencies.waits.extend(of_turns);
+        let turns = dependencies.waits.len();
         if !branching.packet_buffers {
             dependencies.hold_up_branches(&outputs, &onwards, branching.separate);
         }
+        let is_turn =
+            |&(held, next): &(u32, u32)| onwards(ChannelId::new(held)).any(|channel| channel == ChannelId::new(next));
+        let mut between: Vec<(u32, u32)> =
+            dependencies.waits[turns..].iter().filter(|pair| !is_turn(pair)).copied().collect();
+        between.sort_unstable();
+        let taken = network.channel_ids().filter(|&channel| takes(channel)).map(ChannelId::index).collect();
+        dependencies.covered = CoveredTrees::Turning { takes: taken, between };
         if !branching.separate {
             for router in network.router_ids() {
                 if network.nodes_of(router).len() > 0 {
