@@ -205,6 +205,13 @@ def test_an_experiment_runs_its_own_algorithm_whatever_is_registered_later():
     assert len(set(alone)) == 3
 
 
+def test_nested_settings_leave_the_others_of_their_table(small):
+    nested = wc.Experiment(small, settings={"run": {"messages": 200}, "traffic": {"length": 8}})
+    dotted = wc.Experiment(small, settings={"run.messages": 200, "traffic.length": 8})
+    assert nested.points[0]["spec"]["run"]["warmup"] == 2000
+    assert [point["config_hash"] for point in nested.points] == [point["config_hash"] for point in dotted.points]
+
+
 def test_slips_are_told_in_words(small, tmp_path):
     experiment = wc.Experiment(small)
     result = experiment.run()

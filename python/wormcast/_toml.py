@@ -82,6 +82,16 @@ def document(settings: Mapping[str, Any]) -> str:
     return "".join(line + "\n" for line in _lines(tree, ""))
 
 
+#: The tables of a file, whose settings a nested dictionary replaces one by one.
+_SECTIONS = ("faults", "options", "plot", "run", "stop", "switching", "timing", "traffic")
+
+
 def assignments(settings: Mapping[str, Any]) -> list[str]:
     """Settings beside a file, as ``--set`` takes them."""
-    return [f"{_key(key)}={value(given)}" for key, given in settings.items()]
+    each: dict[str, Any] = {}
+    for key, given in settings.items():
+        if key in _SECTIONS and isinstance(given, Mapping):
+            each |= {f"{key}.{_key(name)}": inner for name, inner in given.items()}
+        else:
+            each[_key(key)] = given
+    return [f"{key}={value(given)}" for key, given in each.items()]

@@ -64,9 +64,9 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
     }
     if usage.kind() == ErrorKind::UnknownArgument {
         let unknown = text(ContextKind::InvalidArg)?;
-        let meant = text(ContextKind::SuggestedArg);
+        let meant = usage.get(ContextKind::SuggestedArg).map(ToString::to_string);
         // What merely has some letters in common is not meant.
-        let unlike = || meant.is_some_and(|meant| nearest(unknown, [meant]).is_none());
+        let unlike = || meant.is_some_and(|meant| nearest(unknown, [&*meant]).is_none());
         return of_another_command(unknown).or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
     }
     let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
@@ -80,8 +80,9 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
                 _ => format!(": expected one of {}", short_list(names())),
             };
             // What is merely as long is not meant, but what begins so may be.
-            let begun = || text(ContextKind::SuggestedValue).filter(|meant| meant.starts_with(value));
-            Some(match nearest(value, names()).or_else(begun) {
+            let is_meant = |meant: &&str| meant.starts_with(value) || nearest(value, [*meant]).is_some();
+            let suggested = text(ContextKind::SuggestedValue).filter(is_meant);
+            Some(match suggested.or_else(|| nearest(value, names())) {
                 _ if value.is_empty() => {
                     format!("a value is required for '{argument}' but none was supplied{expected}")
                 }
@@ -234,7 +235,7 @@ mod tests {
         );
         let set = said("wormcast plan --set switching.buffer=4");
         assert!(set.starts_with("unexpected argument '--set': it is an option of `simulate`"), "{set}");
-        assert_eq!(said("wormcast plan --src 4,3"), "unexpected argument '--src'");
+        assert_eq!(said("wormcast plan --src-dst 4,3"), "unexpected argument '--src-dst'");
         assert!(said(&format!("{start} --algorithm DSTM-1")).ends_with("; did you mean 'dstm-1'?"));
         assert!(said(&format!("{start} --algorithm e-cube")).ends_with(" more; 'e-cube' is a value of `--routing`"));
         let both = said(&format!("{start} --routing u-cube"));

@@ -483,9 +483,15 @@ impl Document {
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
         let problem = self.in_plain_words(error);
         let limits = error.span().and_then(|span| limits_of(&self.setting_at(&span)?));
-        let Some((least, most)) = limits else { return problem };
-        let range = most.map_or_else(|| format!(", at least {least}"), |most| format!(" from {least} to {most}"));
-        problem.with_expected("expected a whole number", &range)
+        match limits {
+            Some((least, Some(most))) => {
+                problem.with_expected("expected a whole number", &format!(" from {least} to {most}"))
+            }
+            Some((least @ 1.., None)) => {
+                problem.with_expected("expected a whole number", &format!(", at least {least}"))
+            }
+            _ => problem,
+        }
     }
 
     fn in_plain_words(&self, error: &toml::de::Error) -> Diagnostic {

@@ -151,11 +151,16 @@ fn doing(network: &Network, held: ChannelId, next: Resource) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::plan::Branch;
     use crate::registry::algorithm_by_name;
     use crate::registry::descriptor::Options;
-    use wormcast_network::{NodeId, TopologySpec};
-    use wormcast_routing::{ECube, RoutingRelation, WormRule};
+    use wormcast_network::{Direction, NodeId, RouterId, TopologySpec};
+    use wormcast_routing::{
+        Branching, DUATO, E_CUBE, ECube, RoutingDescriptor, RoutingOptions, RoutingRelation, VcRange, WormRule,
+    };
 
     /// Visits destinations in the given order on e-cube paths, and declares the dependencies of a rule.
     struct Wanderer<R>(ECube, R);
@@ -206,6 +211,130 @@ mod tests {
         let undeclared = |what: &str| Some(format!("worm 0 may {what}, which `dependencies` does not include"));
         assert_eq!(check(false, false), undeclared("turn from 0,0 > 1,0 to 1,0 > 2,0"));
         assert_eq!(check(true, false), undeclared("deliver to 1,0 on its way, having come from 0,0"));
+    }
+
+    /// The dependencies that a test declares.
+    type Declared = for<'a> fn(&'a dyn RoutingRelation) -> Dependencies<'a>;
+
+    /// Sends one worm, and declares given dependencies.
+    struct Sender {
+        routing: Box<dyn RoutingRelation>,
+        worm: Worm,
+        declared: Declared,
+    }
+
+    impl Algorithm for Sender {
+        fn name(&self) -> &'static str {
+            "sender"
+        }
+
+        fn routing(&self) -> &dyn RoutingRelation {
+            self.routing.as_ref()
+        }
+
+        fn plan(&self, _: &Multicast) -> Plan {
+            Plan { worms: vec![self.worm.clone()] }
+        }
+
+        fn dependencies(&self) -> Dependencies<'_> {
+            (self.declared)(self.routing.as_ref())
+        }
+    }
+
+    fn mesh() -> Arc<Network> {
+        "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    /// What is wrong with one worm from router 4 of a 3x3 mesh to all those of `to`, if these are the dependencies.
+    fn refused_over(routing: &RoutingDescriptor, worm: &Worm, to: &[u32], declared: Declared) -> Option<String> {
+        let to: Vec<NodeId> = to.iter().copied().map(NodeId::new).collect();
+        let routing = routing.make(&mesh(), &RoutingOptions::default()).unwrap();
+        let sender = Sender { routing, worm: worm.clone(), declared };
+        let broken = check_contract(&sender, &Multicast::new(NodeId::new(4), &to)).err()?.to_string();
+        let may = broken.strip_prefix("worm 0 may ")?.strip_suffix(", which `dependencies` does not include")?;
+        Some(may.to_owned())
+    }
+
+    fn refused(worm: &Worm, to: &[u32], declared: Declared) -> Option<String> {
+        refused_over(&E_CUBE, worm, to, declared)
+    }
+
+    fn of_relation(relation: &dyn RoutingRelation) -> Dependencies<'_> {
+        Dependencies::of_relation(relation)
+    }
+
+    fn of_anything(relation: &dyn RoutingRelation) -> Dependencies<'_> {
+        Dependencies::of_rule(relation.network(), &Rule { turns: true, stops: true })
+    }
+
+    /// A tree from router 4 of a 3x3 mesh, by routers, that delivers where its branches end.
+    fn tree(ways: &[&[u32]]) -> Worm {
+        let mesh = mesh();
+        let mut branches: Vec<Branch> = Vec::new();
+        for way in ways {
+            let mut parent = None;
+            for (place, hop) in way.windows(2).enumerate() {
+                let channel = mesh.channel_between(RouterId::new(hop[0]), RouterId::new(hop[1])).unwrap();
+                let delivers = if place + 2 == way.len() { vec![NodeId::new(hop[1])] } else { Vec::new() };
+                branches.push(Branch { channel, parent, delivers });
+                parent = Some(branches.len() as u32 - 1);
+            }
+        }
+        Worm::tree(NodeId::new(4), branches)
+    }
+
+    #[test]
+    fn trees_have_to_be_among_the_dependencies() {
+        /// Trees along x, then y.
+        fn xy(relation: &dyn RoutingRelation) -> Dependencies<'_> {
+            let network = &**relation.network();
+            let along = |channel| network.heading(channel).unwrap();
+            let may_turn = |a, b| along(a).0 < along(b).0 || along(a) == along(b);
+            Dependencies::of_turning_trees(network, |_| true, may_turn, Branching::LOCKSTEP)
+        }
+        /// Trees that take no channel to the west.
+        fn east(relation: &dyn RoutingRelation) -> Dependencies<'_> {
+            let network = &**relation.network();
+            let takes = |channel| network.heading(channel) != Some((0, Direction::Negative));
+            Dependencies::of_turning_trees(network, takes, |_, _| true, Branching::LOCKSTEP)
+        }
+        /// One tree alone.
+        fn added(relation: &dyn RoutingRelation) -> Dependencies<'_> {
+            let mut dependencies = Dependencies::new(relation.network());
+            let plan = Plan { worms: vec![tree(&[&[4, 3], &[4, 5]])] };
+            dependencies.add_worms(|worms| add_plan(worms, relation, &plan, Branching::LOCKSTEP)).unwrap();
+            dependencies
+        }
+        let may = |what: &str| Some(what.to_owned());
+        let fork = tree(&[&[4, 3], &[4, 5]]);
+        assert_eq!(refused(&fork, &[3, 5], of_relation), may("branch: it is a tree"));
+        // Every turn and stop is declared; that both channels are held at once is not.
+        assert_eq!(refused(&fork, &[3, 5], of_anything), may("branch: it is a tree"));
+        assert_eq!(refused(&fork, &[3, 5], xy), None);
+        let long = tree(&[&[4, 3, 0], &[4, 5]]);
+        assert_eq!(refused(&long, &[0, 5], xy), None);
+        let turns = tree(&[&[4, 7, 8], &[4, 3]]);
+        assert_eq!(refused(&turns, &[8, 3], xy), may("turn from 1,1 > 1,2 to 1,2 > 2,2"));
+        assert_eq!(refused(&fork, &[3, 5], east), may("branch by 1,1 > 0,1"));
+        assert_eq!(refused(&fork, &[3, 5], added), None);
+        assert_eq!(refused(&tree(&[&[4, 3], &[4, 1]]), &[3, 1], added), may("branch: it is a tree"));
+    }
+
+    #[test]
+    fn what_worms_are_bound_to_has_to_be_among_the_dependencies() {
+        let unicast = Worm::path(NodeId::new(4), vec![NodeId::new(8)]);
+        let path = Worm::path(NodeId::new(4), vec![NodeId::new(5), NodeId::new(8)]);
+        let bound = |worm: &Worm| Worm { consumption_class: Some(0), ..worm.clone() };
+        let consumption = Some("be bound to another consumption channel, or to none".to_owned());
+        assert_eq!(refused(&path, &[5, 8], of_anything), None);
+        assert_eq!(refused(&bound(&path), &[5, 8], of_anything), consumption);
+        // Who ends there holds a consumption channel for a while only, whichever it is.
+        assert_eq!(refused(&bound(&unicast), &[8], of_relation), None);
+        // Without its escape, Duato's routing can deadlock.
+        assert_eq!(refused_over(&DUATO, &unicast, &[8], of_relation), None);
+        let adaptive = unicast.on_virtual_channels(VcRange::only(1));
+        let virtual_channels = Some("be bound to other virtual channels, or to none".to_owned());
+        assert_eq!(refused_over(&DUATO, &adaptive, &[8], of_relation), virtual_channels);
     }
 
     #[test]

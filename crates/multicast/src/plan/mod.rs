@@ -32,9 +32,10 @@ pub struct Worm {
     pub after: Option<u32>,
     /// Its itinerary.
     pub itinerary: Itinerary,
-    /// The one consumption channel that it may use at every node (model.md, rule 9); `None`: any.
+    /// The one consumption channel that it may use at every node (model.md, rule 9); `None`: any. [`check_contract`](crate::check_contract) asks the algorithm's
+    /// dependencies whether such worms are among those that they are about.
     pub consumption_class: Option<u8>,
-    /// The virtual channels that it may take of links, of those that its relation permits (model.md, rule 18); `None`: any.
+    /// The virtual channels that it may take of links, of those that its relation permits (model.md, rule 18); `None`: any. The same holds for it.
     pub virtual_channels: Option<VcRange>,
 }
 

@@ -315,7 +315,10 @@ mod tests {
             "`column-path` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh; for this one there is `pure-negative-first`, `minimal-negative-first`, \
              `minimal-negative-first-optimal`, `bounded-negative-first` and `dual-path`"
         );
-        assert_eq!(message("dual-path", "torus:4x4", None), "`dual-path` needs a mesh, but `torus:4x4` is a torus");
+        assert_eq!(
+            message("dual-path", "torus:4x4", None),
+            "`dual-path` needs a mesh, but `torus:4x4` is a torus; for this one there is `dstm-1`, `dstm-2` and `dstm-tarjan-path`"
+        );
         assert_eq!(
             message("pure-negative-first", "hypercube:3", None),
             "`pure-negative-first` needs a mesh, but `hypercube:3` is a hypercube; the mesh `mesh:2x2x2` has the same links"
@@ -328,7 +331,10 @@ mod tests {
             message("w-sort", "mesh:2x2x2", None),
             "`w-sort` needs a hypercube, but `mesh:2x2x2` is a 3-D mesh; `hypercube:3` has the same links"
         );
-        assert_eq!(message("schl", "hypercube:4", None), "`schl` needs a 2-D mesh, but `hypercube:4` is a hypercube");
+        assert_eq!(
+            message("schl", "hypercube:4", None),
+            "`schl` needs a 2-D mesh, but `hypercube:4` is a hypercube; for this one there is `u-cube`, `maxport`, `combine` and `w-sort`"
+        );
         assert_eq!(
             message("dual-path", "mesh:4x4", Some("e-cube")),
             "`dual-path` is defined with `hamiltonian` routing and cannot use `e-cube`; leave the routing out"

@@ -206,6 +206,15 @@ fn what_is_not_swept_is_not_compared() {
     );
 }
 
+#[test]
+fn a_comparison_warns_of_worms_that_can_deadlock() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let one =
+        ["compare", "small.toml", "--set", "switching.consumption_ports=1", "--set", "traffic.arrivals.rate=0.01"];
+    let said = folder.run(&one).stderr;
+    assert!(said.contains("warning: the static analysis finds that worms of `dual-path` can deadlock here"), "{said}");
+}
+
 /// It is below one that grows without bound, however few runs there are.
 #[test]
 fn a_percentile_without_an_interval_is_below_a_saturated_one() {

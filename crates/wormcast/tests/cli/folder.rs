@@ -21,6 +21,9 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, name: &str, contents: &[u8]) {
+        if let Some(folder) = self.path().join(name).parent() {
+            fs::create_dir_all(folder).expect("the folder is made");
+        }
         fs::write(self.path().join(name), contents).expect("the file is written");
     }
 

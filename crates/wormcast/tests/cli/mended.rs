@@ -152,8 +152,8 @@ fn the_search_for_a_schedule_takes_buffers_for_whole_messages() {
 
 #[test]
 fn what_is_beside_the_experiment_only_in_the_working_directory_is_found_out() {
-    let folder = Folder::with(&[("B/e.toml", IDLE), ("net.edges", "0 1\n1 2\n"), ("late.trace", "0 0,0 32 3,0\n")]);
-    for (setting, file) in [("topology", "net.edges"), ("traffic.trace", "late.trace")] {
+    let folder = Folder::with(&[("B/e.toml", IDLE), ("net.edges", "0 1\n1 2\n"), ("net.lfts", "")]);
+    for (setting, file) in [("topology", "net.edges"), ("options.tables", "net.lfts")] {
         let set = format!("--set={setting}={file}");
         let error = folder.run(&["simulate", "B/e.toml", &set]).bad_input();
         assert!(error.contains(&format!("cannot read `B/{file}`: No such file or directory")), "{error}");

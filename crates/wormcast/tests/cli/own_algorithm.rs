@@ -44,7 +44,10 @@ fn it_is_planned_drawn_and_analysed() {
     assert_eq!([ports("2"), ports("3")], [false, true]);
     // Its own errors are those of the workbench.
     let refused = own(&folder, &["routing", "--topology", "torus:4x4", "--algorithm", "comb"]).bad_input();
-    assert_eq!(refused, "error: `comb` needs a 2-D mesh, but `torus:4x4` is a torus\n");
+    assert_eq!(
+        refused,
+        "error: `comb` needs a 2-D mesh, but `torus:4x4` is a torus; for this one there is `dstm-1`, `dstm-2` and `dstm-tarjan-path`\n"
+    );
 }
 
 #[test]

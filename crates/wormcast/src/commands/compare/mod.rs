@@ -119,10 +119,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .writes("the plot", plot("png"))
         .reads_experiment(file, &experiment, &points)
         .check()?;
-    let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
-    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
-    warn_of_unsafe_points(&experiment, &points, &made);
-    drop(made);
+    // What is wrong with points is said by the comparison, after what is wrong with itself.
+    if let Ok(made) = experiment.jobs(&points) {
+        warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+        warn_of_unsafe_points(&experiment, &points, &made);
+    }
     places.make()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
