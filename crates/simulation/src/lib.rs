@@ -121,7 +121,7 @@ pub use run::result::{
 };
 pub use run::run_end::{Awaited, Held, RunEnd, Wait, WaitResource, WormAtEnd};
 pub use run::scenario::{ConfigError, MAX_LENGTH, Scenario};
-pub use run::simulate::{EngineChoice, MODEL_VERSION, SimulationError, simulate, simulate_observed};
+pub use run::simulate::{EngineChoice, MODEL_VERSION, SimulationError, one_thread_because, simulate, simulate_observed, simulate_on};
 pub use switch::{SwitchConfig, SwitchEngine};
 pub use wormhole::WormholeEngine;
 pub use wormhole::flit::FlitEngine;

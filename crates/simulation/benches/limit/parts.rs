@@ -1,4 +1,4 @@
-//! [`kernel`](crate::kernel) on several cores: the network in strips of rows, each with its channels, its nodes and the worms whose headers are there.
+//! [`kernel`](super::kernel) on several cores: the network in strips of rows, each with its channels, its nodes and the worms whose headers are there.
 //!
 //! What a cycle does elsewhere acts in the next one at the earliest: a header that crosses a border asks for a channel behind it then, and a channel
 //! that a worm gives back can be granted then. So the strips simulate a cycle side by side, and pass on what concerns others between two cycles. Within a
@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 
 use rand::RngExt;
 
-use crate::kernel::{AHEAD, Case, Channel, Clock, NONE, Node, Outcome, Record, Worm, arrive, generator, outcome, source};
-use crate::processor_ns;
+use super::kernel::{AHEAD, Case, Channel, Clock, NONE, Node, Outcome, Record, Worm, arrive, generator, outcome, source};
 
-/// Set in the numbers of injection and consumption channels, two a node; links are numbered as in [`crate::kernel`]. So what a strip owns of either is a range.
+/// Set in the numbers of injection and consumption channels, two a node; links are numbered as in [`super::kernel`]. So what a strip owns of either is a range.
 const PORT: u32 = 1 << 31;
 /// Looks at the others before a thread lets somebody else have its core.
 const SPINS: u32 = 3_000;
@@ -65,8 +64,6 @@ pub(crate) struct Work {
     /// Headers and releases that crossed a border.
     pub(crate) headers: u64,
     pub(crate) releases: u64,
-    /// Processor time of each strip's thread.
-    pub(crate) processor_ns: Vec<u64>,
     /// Nanoseconds of each strip's cycles, one strip after the other in a cycle, where they have no threads.
     pub(crate) nanoseconds: Vec<u64>,
 }
@@ -420,25 +417,22 @@ pub(crate) fn wait_for_each_other(case: &Case, strips: u32, cycles: u64, clock: 
 pub(crate) fn simulate(case: &Case, strips: u32, threaded: bool, clock: &mut Clock) -> (Outcome, Work) {
     let boards: Vec<Board> = (0..strips).map(|_| Board::default()).collect();
     let part_of_row: Vec<u32> = (0..case.side).map(|row| row * strips / case.side).collect();
-    let begin = Instant::now();
     let mut work = Work::default();
     let parts: Vec<Part> = if threaded {
         let run = &|number, clock: &mut Clock| {
-            let before = processor_ns(begin);
             let mut part = Part::new(case, &boards, &part_of_row, number);
             part.wait();
             while part.cycle() {
                 clock.tick();
                 part.wait();
             }
-            (part, processor_ns(begin) - before)
+            part
         };
-        let ended: Vec<(Part, u64)> = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let threads: Vec<_> = (1..strips).map(|number| scope.spawn(move || run(number, &mut Clock::default()))).collect();
             let own = run(0, clock);
             std::iter::once(own).chain(threads.into_iter().map(|thread| thread.join().unwrap())).collect()
-        });
-        ended.into_iter().map(|(part, ns)| (part, work.processor_ns.push(ns)).0).collect()
+        })
     } else {
         let mut parts: Vec<Part> = (0..strips).map(|number| Part::new(case, &boards, &part_of_row, number)).collect();
         let mut more = true;

@@ -5,6 +5,7 @@ use wormcast_network::{ChannelId, ChannelKind, ChannelSpace};
 use super::arbiter::Arbiter;
 use super::event::Event;
 use super::headers::Headers;
+use super::part::Part;
 use crate::calendar::Calendar;
 use crate::config::delay::Lags;
 use crate::observers::observer::{Cycle, Observer};
@@ -26,6 +27,8 @@ pub(crate) struct Channels {
     pub(crate) shared_links: bool,
     /// A release is known to the router before a link this much later (rule 23).
     pub(crate) lags: Lags,
+    /// Which of the network is simulated here.
+    pub(crate) part: Part,
 }
 
 impl Channels {
@@ -45,6 +48,22 @@ impl Channels {
         if self.arbiter.free_one_from(link, slot, at) {
             self.calendar.push(at, Event::wake(link.raw()));
         }
+    }
+
+    /// Whether a channel belongs to another part of the network, which is told that it can be granted again from cycle `at` on.
+    #[inline]
+    pub(crate) fn free_elsewhere<O: Observer>(&mut self, channel: ChannelId, at: Cycle) -> bool {
+        let elsewhere = O::PART && !self.part.owns(self.space, channel);
+        if elsewhere {
+            self.part.releases.push((channel, at));
+        }
+        elsewhere
+    }
+
+    /// The slot in which a worm was when it was granted a channel: in a part of a network, one that has come back has another now.
+    #[inline]
+    pub(crate) fn slot_then<O: Observer>(&self, slot: u32, channel: ChannelId) -> u32 {
+        if O::PART { self.arbiter.holder(channel, 0) } else { slot }
     }
 
     /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share

@@ -221,7 +221,10 @@ impl<'a, O: Observer> Departures<'a, O> {
     pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
         // On nearly every hop there is a link and nothing else.
         if self.simple && vertex > 1 && hop.consumption == NONE {
-            self.channels.free_one(self.slot, hop.entered_by, hop.departs + 1);
+            if !self.channels.free_elsewhere::<O>(hop.entered_by, hop.departs + 1) {
+                let slot = self.channels.slot_then::<O>(self.slot, hop.entered_by);
+                self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
+            }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
         } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
             let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
@@ -249,10 +252,16 @@ impl PathRoute {
                 Some(_) => self.strips.partition_point(|&router| router + 1 < vertex) as u32,
             };
             channels.count_flits(hop.entered_by, flits - stripped);
-            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            if !channels.free_elsewhere::<O>(hop.entered_by, hop.departs + 1) {
+                let slot = channels.slot_then::<O>(slot, hop.entered_by);
+                channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            }
             reports.settled(hop.departs, hop.entered_by, flits - stripped);
         } else if vertex == 1 {
-            channels.free(slot, hop.entered_by, 0, hop.departs + 1);
+            if !channels.free_elsewhere::<O>(hop.entered_by, hop.departs + 1) {
+                let slot = channels.slot_then::<O>(slot, hop.entered_by);
+                channels.free(slot, hop.entered_by, 0, hop.departs + 1);
+            }
             reports.settled(hop.departs, hop.entered_by, flits);
         }
         let delivers = hop.consumption != NONE;

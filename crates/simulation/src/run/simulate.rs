@@ -1,11 +1,14 @@
 //! Runs a scenario: turns traffic into plans, feeds them to an engine, and collects the result.
 
+use std::num::NonZeroUsize;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Planner, Worm};
 use wormcast_routing::NoRoute;
 
+use crate::config::switching::SelectionPolicy;
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
@@ -20,6 +23,7 @@ use crate::switch::{SwitchConfig, SwitchEngine};
 use crate::traffic::MessageSource;
 use crate::wormhole::flit::FlitEngine;
 use crate::wormhole::worm::WormEngine;
+use crate::wormhole::worm::parts::{Parts, PartsEngine};
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
@@ -229,6 +233,58 @@ pub fn simulate_observed<O: Observer>(
             RunLoop::new(scenario, SwitchEngine::new(routing, config, observer)).run(seed)
         }
     }
+}
+
+/// Why a run has one thread, whatever it is offered; `None` if several can share it, each a part of the network.
+pub fn one_thread_because<O: Observer>(scenario: &Scenario, engine: EngineChoice) -> Option<&'static str> {
+    let kind = engine.kind::<&mut O>(scenario);
+    let capabilities = scenario.algorithm.routing().capabilities();
+    let stateless = capabilities.spread.is_none()
+        && capabilities.virtual_channels.is_none()
+        && capabilities.waypoints.is_none()
+        && scenario.engine.selection == SelectionPolicy::First;
+    if !matches!(kind, Ok(EngineKind::Worm)) {
+        Some("only the worm engine has parts")
+    } else if O::CHANNELS || O::WAITS || O::OCCUPANCY {
+        Some("a file is asked for that needs the events of the whole network in their order")
+    } else if scenario.may_send_trees || scenario.traffic.most(scenario.network.nodes()).1 > 1 {
+        Some("only unicasts stay within parts")
+    } else if !stateless {
+        Some("headers choose among channels by what happens elsewhere")
+    } else if let Some(reason) = Parts::objection(&scenario.network) {
+        Some(reason)
+    } else if scenario.algorithm.dependencies().deadlock(scenario.engine.ports.consumption).is_some() {
+        Some("it may deadlock, which is looked for in the whole network")
+    } else {
+        None
+    }
+}
+
+/// As [`simulate_observed`], on so many threads if [several can share it](one_thread_because): the same result.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_on<O: Observer>(
+    scenario: &Scenario,
+    engine: EngineChoice,
+    seed: u64,
+    observer: &mut O,
+    threads: NonZeroUsize,
+) -> Result<RunResult, SimulationError> {
+    let parts = threads.get().min(scenario.network.routers());
+    if parts < 2 || one_thread_because::<O>(scenario, engine).is_some() {
+        return simulate_observed(scenario, engine, seed, observer);
+    }
+    let config = EngineConfig { seed, ..scenario.engine };
+    let parts = Parts::new(scenario.algorithm.routing(), config, parts);
+    let recorder = Recorder::new(goal(scenario), scenario.network.channels());
+    std::thread::scope(|scope| {
+        let parts = &parts;
+        let start = |part| std::thread::Builder::new().spawn_scoped(scope, move || parts.work(part)).is_ok();
+        // The first is simulated by this thread, as are those for which there is none.
+        let started = (0..parts.len()).map(|part| part > 0 && start(part)).collect();
+        RunLoop::new(scenario, PartsEngine::new(parts, started, (recorder, observer))).run(seed)
+    })
 }
 
 /// Which messages a run measures.

@@ -2,8 +2,11 @@
 
 #[path = "../../benches/limit/kernel.rs"]
 mod kernel;
+#[path = "../../benches/limit/parts.rs"]
+#[allow(dead_code, reason = "the program measures more")]
+mod parts;
 
-use kernel::Case;
+use kernel::{Case, Clock};
 use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
 use wormcast_simulation::{EngineChoice, Scenario, simulate};
@@ -38,7 +41,11 @@ fn a_program_for_one_case_finds_the_same_latencies() {
             &serde_json::from_value(run).unwrap(),
         )
         .unwrap();
-        let expected = kernel::simulate(&case);
+        let expected = kernel::simulate(&case, &mut Clock::default());
+        for (strips, threaded) in [(1, true), (2, true), (3, true), (4, false)] {
+            let (outcome, _) = parts::simulate(&case, strips, threaded, &mut Clock::default());
+            assert_eq!(outcome, expected, "{side}x{side}, {flits} flits, {strips} strips");
+        }
         for engine in [EngineChoice::Worm, EngineChoice::Flit] {
             let result = simulate(&scenario, engine, case.seed).unwrap();
             let found = (result.latency.last.mean.unwrap(), result.flit_hops);

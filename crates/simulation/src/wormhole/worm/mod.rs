@@ -6,6 +6,7 @@
 
 mod copies;
 mod header_flits;
+pub(crate) mod parts;
 mod paths;
 mod trees;
 
@@ -17,6 +18,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
+use crate::core::part::Leaving;
 use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
 use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
@@ -108,7 +110,11 @@ impl Flits for WormMovement {
                 times.strips(freed);
             }
             let routed = freed + 1 + Cycle::from(config.routing_delay);
-            channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
+            if O::PART && !channels.part.has(route.at) {
+                channels.part.leaving.push(Leaving { routed, slot, vertex: vertex + 1, stripped });
+            } else {
+                channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
+            }
         }
         // Most headers are still within the reach of the flits behind them: no departure can be known.
         if times.has_more(route, vertex + 1, pace) {
