@@ -6,12 +6,14 @@
 mod kernel;
 mod parts;
 
+use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use kernel::{Case, Clock, Outcome};
 use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
-use wormcast_simulation::{EngineChoice, Scenario, Switching, simulate};
+use wormcast_simulation::{EngineChoice, Observer, Scenario, Switching, one_thread_because, simulate_on};
 
 /// Of the load at which the middle links are always busy, 4/k flits a node a cycle: about 60% of saturation.
 const SHARE: f64 = 0.25;
@@ -54,6 +56,7 @@ fn main() {
     let rate = SHARE * 4.0 / f64::from(side) / f64::from(flits) / CYCLE_NS * 1000.0;
     let case = Case { side, flits, buffer: 4, rate, cycle_ns: CYCLE_NS, messages, seed: 1 };
     match which.as_str() {
+        "engines" => return engines(&case, number(4, 2) as usize, number(5, 5)),
         "threads" | "longest" => return both(&case, number(4, 2) as u32, number(5, 5), which == "threads"),
         "barrier" => return barrier(number(1, 2) as u32, number(2, 100_000)),
         _ => {}
@@ -68,7 +71,8 @@ fn main() {
         _ => {
             let scenario = scenario(&case);
             let before = processor_ns(begin);
-            let result = simulate(&scenario, EngineChoice::Worm, case.seed).unwrap();
+            let threads = NonZeroUsize::new(number(4, 1) as usize).unwrap();
+            let result = simulate_on(&scenario, EngineChoice::Worm, case.seed, &mut (), threads).unwrap();
             let mean_latency = result.latency.last.mean.unwrap();
             let outcome = Outcome { mean_latency, flit_hops: result.flit_hops, digest: 0 };
             (outcome, processor_ns(begin) - before)
@@ -132,6 +136,56 @@ fn both(case: &Case, strips: u32, rounds: u64, threaded: bool) {
         case.flits,
         serial / longest,
         summary(&work)
+    );
+}
+
+/// Notes when each cycle of the engine was over.
+#[derive(Default)]
+struct Cycles(RefCell<Clock>);
+
+impl Observer for Cycles {
+    const RELEASES: bool = false;
+    const CHANNELS: bool = false;
+
+    fn done(&self) -> bool {
+        self.0.borrow_mut().tick();
+        false
+    }
+}
+
+/// As [`both`], for the engine on one thread and on several.
+fn engines(case: &Case, threads: usize, rounds: u64) {
+    let scenario = scenario(case);
+    assert_eq!(one_thread_because::<Cycles>(&scenario, EngineChoice::Worm), None);
+    let mut shortest = [Vec::new(), Vec::new()];
+    let mut whole = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        let mut found = Vec::new();
+        for (place, threads) in [1, threads].into_iter().enumerate() {
+            let mut cycles = Cycles(RefCell::new(Clock(Some(Vec::new()))));
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let result = simulate_on(&scenario, EngineChoice::Worm, case.seed, &mut cycles, threads).unwrap();
+            found.push(serde_json::to_value(result).unwrap());
+            let times: Vec<u64> = cycles.0.into_inner().nanoseconds().collect();
+            whole[place].push(times.iter().sum::<u64>());
+            keep(&mut shortest[place], times.into_iter());
+        }
+        assert_eq!(found[0], found[1], "{threads} threads give another result");
+    }
+    let cycles = shortest.each_ref().map(Vec::len);
+    let [one, several] = shortest.map(|times| times.iter().sum::<u64>());
+    let [one_runs, several_runs] = whole.map(|mut times| {
+        times.sort_unstable();
+        [times[0], times[times.len() / 2]].map(|time| time / 1000)
+    });
+    println!(
+        "{{ \"side\": {}, \"flits\": {}, \"messages\": {}, \"threads\": {threads}, \"rounds\": {rounds}, \"cycles\": {cycles:?}, \"one_us\": {}, \"several_us\": {}, \"times\": {:.2}, \"one_runs_us\": {one_runs:?}, \"several_runs_us\": {several_runs:?} }}",
+        case.side,
+        case.flits,
+        case.messages,
+        one / 1000,
+        several / 1000,
+        one as f64 / several as f64
     );
 }
 

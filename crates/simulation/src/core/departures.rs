@@ -282,7 +282,10 @@ impl PathRoute {
     ) {
         let at = self.hop(vertex).departs;
         for channel in self.consumption(vertex) {
-            channels.free(slot, channel, 0, at + 1);
+            if !channels.free_elsewhere::<O>(channel, at + 1) {
+                let slot = channels.slot_then::<O>(slot, channel);
+                channels.free(slot, channel, 0, at + 1);
+            }
             reports.settled(at, channel, consumed);
         }
     }

@@ -157,6 +157,11 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         self.free_worms.len() == self.worms.len()
     }
 
+    /// Worms that are left.
+    pub(crate) fn live(&self) -> u64 {
+        (self.worms.len() - self.free_worms.len()) as u64
+    }
+
     /// The first cycle, from now on, that has something to do before its movement phase.
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Cycle> {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, RouterId};
 
 use super::Core;
+use super::event::{Event, Kind};
 use super::worm::{Flits, WormState};
 use crate::observers::observer::{Cycle, Observer};
 
@@ -113,6 +114,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         for (worm, Leaving { routed, vertex, stripped, .. }) in mail.worms.drain(..) {
             let id = worm.id;
+            let pending: Vec<(u32, Cycle)> = match &worm.route {
+                super::Route::Path(route, _) => route.deliveries_from(self.now).collect(),
+                super::Route::Tree(..) => Vec::new(),
+            };
             let slot = if let Some(slot) = self.free_worms.pop() {
                 self.worms[slot as usize] = worm;
                 slot
@@ -121,6 +126,21 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 self.worms.len() as u32 - 1
             };
             self.channels.headers.push(routed, id, slot, vertex, stripped);
+            for (vertex, at) in pending {
+                self.channels.calendar.push(at, Event::of_worm(Kind::Delivers, id, slot, vertex));
+            }
         }
+    }
+
+    /// Drops the deliveries of the cycle that are made elsewhere, as their worms have left.
+    pub(crate) fn forget_deliveries(&mut self) {
+        let Self { worms, channels, .. } = self;
+        channels.delivering.retain(|event| {
+            let worm = &worms[event.slot as usize];
+            worm.live && event.is_of(worm.id)
+        });
+        // One that has come back may be in the same slot.
+        channels.delivering.sort_unstable();
+        channels.delivering.dedup();
     }
 }

@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Planner, Worm};
+use wormcast_multicast::{
+    ContractViolation, Descriptor, Itinerary, Multicast, Plan, Planner, Sends, Worm, worm_kinds,
+};
 use wormcast_routing::NoRoute;
 
 use crate::config::switching::SelectionPolicy;
@@ -239,16 +241,15 @@ pub fn simulate_observed<O: Observer>(
 pub fn one_thread_because<O: Observer>(scenario: &Scenario, engine: EngineChoice) -> Option<&'static str> {
     let kind = engine.kind::<&mut O>(scenario);
     let capabilities = scenario.algorithm.routing().capabilities();
-    let stateless = capabilities.spread.is_none()
-        && capabilities.virtual_channels.is_none()
+    let stateless = capabilities.virtual_channels.is_none()
         && capabilities.waypoints.is_none()
         && scenario.engine.selection == SelectionPolicy::First;
     if !matches!(kind, Ok(EngineKind::Worm)) {
         Some("only the worm engine has parts")
     } else if O::CHANNELS || O::WAITS || O::OCCUPANCY {
         Some("a file is asked for that needs the events of the whole network in their order")
-    } else if scenario.may_send_trees || scenario.traffic.most(scenario.network.nodes()).1 > 1 {
-        Some("only unicasts stay within parts")
+    } else if !sends_paths_at_once(scenario) {
+        Some("only unicasts, and paths that wait for no delivery of another worm, go from part to part")
     } else if !stateless {
         Some("headers choose among channels by what happens elsewhere")
     } else if let Some(reason) = Parts::objection(&scenario.network) {
@@ -258,6 +259,17 @@ pub fn one_thread_because<O: Observer>(scenario: &Scenario, engine: EngineChoice
     } else {
         None
     }
+}
+
+/// Whether all worms are paths, and none waits for another's delivery. What only plans could tell is not taken for granted.
+fn sends_paths_at_once(scenario: &Scenario) -> bool {
+    let algorithm = scenario.algorithm.as_ref();
+    let Some(descriptor) = Descriptor::named(algorithm.name()).ok().filter(|descriptor| !descriptor.is_own()) else {
+        return false;
+    };
+    let unicasts = scenario.traffic.most(scenario.network.nodes()).1 <= 1 || algorithm.name() == "separate";
+    let paths = descriptor.sends == Some(Sends::Paths) && !worm_kinds(algorithm).triggered;
+    !scenario.may_send_trees && (unicasts || paths)
 }
 
 /// As [`simulate_observed`], on so many threads if [several can share it](one_thread_because): the same result.

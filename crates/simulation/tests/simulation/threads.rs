@@ -44,6 +44,8 @@ impl Observer for Watched {
 #[derive(Clone, Debug)]
 struct Case {
     topology: &'static str,
+    /// How multicasts are sent, if there are any; otherwise unicasts by this routing.
+    algorithm: Option<&'static str>,
     routing: &'static str,
     switching: Value,
     timing: Value,
@@ -53,16 +55,18 @@ struct Case {
 }
 
 impl Case {
-    /// None where the routing is not defined on the topology.
+    /// `None` where they do not go together.
     fn scenario(&self) -> Option<Scenario> {
         let network = build(self.topology);
-        let options = Options::routed_by(self.routing).ok()?;
-        let algorithm: Arc<dyn Algorithm> = algorithm_by_name("separate", &network, &options).ok()?.into();
+        let algorithm: Arc<dyn Algorithm> = match self.algorithm {
+            Some(name) => algorithm_by_name(name, &network, &Options::default()).ok()?.into(),
+            None => algorithm_by_name("separate", &network, &Options::routed_by(self.routing).ok()?).ok()?.into(),
+        };
         fn of<T: serde::de::DeserializeOwned>(value: &Value) -> T {
             serde_json::from_value(value.clone()).unwrap()
         }
         let (switching, timing) = (of(&self.switching), of(&self.timing));
-        Some(Scenario::new(algorithm, &switching, &timing, &of(&self.traffic), &of(&self.run)).unwrap())
+        Scenario::new(algorithm, &switching, &timing, &of(&self.traffic), &of(&self.run)).ok()
     }
 }
 
@@ -73,7 +77,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let routing = prop::sample::select(vec!["e-cube", "e-cube", "e-cube", "negative-first", "west-first", "odd-even"]);
     let header = prop::sample::select(vec!["none", "none", "bit-string", "all-destinations"]);
     let mode = prop::sample::select(vec!["serial", "per-port"]);
-    let switching = (1u32..9, 1u32..4, 1u32..4, header, mode).prop_map(|(buffer, injection, consumption, header, mode)| {
+    let switching = (1u32..9, 1u32..4, 1u32..6, header, mode).prop_map(|(buffer, injection, consumption, header, mode)| {
         json!({
             "buffer": buffer, "injection_ports": injection, "consumption_ports": consumption, "header": header,
             "startup_mode": mode
@@ -97,12 +101,19 @@ fn cases() -> impl Strategy<Value = Case> {
         1 => Just(json!({ "pattern": "hot-spot", "node": "1", "fraction": 0.3 })),
         1 => Just(json!({ "pattern": "complement" })),
     ];
-    let traffic = (length, arrivals, unicast).prop_map(|(length, arrivals, unicast)| {
+    let paths = ["separate", "dual-path", "multi-path", "column-path", "pure-negative-first", "dual-path-adaptive", "schl"];
+    let algorithm = prop::option::of(prop::sample::select(paths.to_vec()));
+    let messages = (algorithm, 1u32..4, prop::sample::select(vec![0.5, 1.0]));
+    let traffic = (length, arrivals, unicast, messages).prop_map(|(length, arrivals, unicast, messages)| {
         let mut traffic = json!({ "length": length, "arrivals": arrivals });
         if unicast != Value::Null {
             traffic["unicast"] = unicast;
         }
-        traffic
+        let (algorithm, most, fraction) = messages;
+        if algorithm.is_some() {
+            traffic["multicast"] = json!({ "destinations": { "uniform": [1, most] }, "fraction": fraction });
+        }
+        (algorithm, traffic)
     });
     let run = (prop::sample::select(vec!["drain", "steady", "finite"]), 1u64..400, any::<bool>(), 1u64..4000).prop_map(
         |(mode, messages, limited, cycles)| {
@@ -114,8 +125,9 @@ fn cases() -> impl Strategy<Value = Case> {
         },
     );
     (topology, routing, switching, timing, traffic, run, any::<u64>()).prop_map(
-        |(topology, routing, switching, timing, traffic, run, seed)| Case {
+        |(topology, routing, switching, timing, (algorithm, traffic), run, seed)| Case {
             topology,
+            algorithm,
             routing,
             switching,
             timing,
@@ -134,7 +146,7 @@ fn check(case: &Case) -> Result<bool, TestCaseError> {
     let mut alone = Watched::default();
     let expected = simulate_observed(&scenario, EngineChoice::Worm, case.seed, &mut alone);
     let expected = expected.map(|result| serde_json::to_value(result).unwrap());
-    let order = |delivery: &Delivery| (delivery.delivered, delivery.worm);
+    let order = |delivery: &Delivery| (delivery.delivered, delivery.worm, delivery.node);
     alone.deliveries.sort_by_key(order);
     for threads in [1, 2, 3, 5] {
         let mut watched = Watched::default();

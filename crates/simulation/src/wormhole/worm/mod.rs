@@ -278,6 +278,9 @@ impl<O: Observer> Movement<O> for WormMovement {
             let (slot, vertex) = engine.core.granted[position];
             engine.header_leaves(slot, vertex);
         }
+        if O::PART {
+            engine.core.forget_deliveries();
+        }
         for position in 0..engine.core.channels.delivering.len() {
             let Event { slot, vertex: which, .. } = engine.core.channels.delivering[position];
             engine.delivers(slot, which);

@@ -90,6 +90,8 @@ struct Station<'a> {
     received: Letters,
     /// The first cycle that has something to do, as far as it knows.
     next: Option<Cycle>,
+    /// Worms here and on their way to the others.
+    live: u64,
 }
 
 /// The parts of a network, and where threads meet.
@@ -134,7 +136,7 @@ impl<'a> Parts<'a> {
             let mut engine = WormEngine::new(routing, config, recorder);
             engine.core.channels.part = Part::new(first..ends[part], first_link..links);
             let out = (0..parts).map(|_| Mail::default()).collect();
-            Mutex::new(Station { engine, out, received: Mail::default(), next: None })
+            Mutex::new(Station { engine, out, received: Mail::default(), next: None, live: 0 })
         };
         Self {
             stations: (0..parts).map(station).collect(),
@@ -176,12 +178,14 @@ impl<'a> Parts<'a> {
     /// Simulates a cycle of a part.
     fn simulate(&self, part: usize, step: u64) {
         let station = &mut *lock(&self.stations[part]);
-        let Station { engine, out, received, next } = station;
+        let Station { engine, out, received, next, live } = station;
         received.take(&mut lock(&self.inboxes[part][step as usize % 2]));
         engine.core.now = self.cycle.load(Ordering::Relaxed);
         engine.core.receive(received);
         engine.cycle();
         *next = engine.core.next_event();
+        // Those that are about to leave are still there.
+        *live = engine.core.live();
         engine.core.send(|router| self.part_of(router), out);
         for (to, letters) in out.iter_mut().enumerate().filter(|(_, letters)| !letters.is_empty()) {
             // They are read in the next cycle.
@@ -200,7 +204,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// The worm engine on several threads, for single-stop paths that cannot deadlock.
+/// The worm engine on several threads, for paths that cannot deadlock and wait for no delivery of another.
 pub(crate) struct PartsEngine<'p, 'a, O> {
     parts: &'p Parts<'a>,
     _end: End<'p>,
@@ -248,15 +252,15 @@ impl<'p, 'a, O: Observer> PartsEngine<'p, 'a, O> {
             self.parts.finished[part].wait(self.step);
         }
         self.now += 1;
-        self.next = None;
+        (self.next, self.live) = (None, 0);
         for station in &self.parts.stations {
             let station = &mut *lock(station);
             self.next = self.next.into_iter().chain(station.next).min();
+            self.live += station.live;
             self.deliveries.append(&mut station.engine.core.reports.observer.deliveries);
             self.no_route = self.no_route.take().or_else(|| station.engine.core.no_route.take());
         }
         self.deliveries.sort_unstable_by_key(|delivery| delivery.worm);
-        self.live -= self.deliveries.len() as u64;
         for delivery in self.deliveries.drain(..) {
             self.observer.delivered(&delivery);
         }
@@ -344,9 +348,13 @@ impl<O: Observer> Engine for PartsEngine<'_, '_, O> {
     }
 
     fn flit_hops(&mut self) -> u64 {
-        let mut hops = 0;
-        self.each_part(|engine, _| hops += engine.flit_hops());
-        hops
+        // A worm may have been counted where it came from.
+        let (mut hops, mut to_come) = (0, 0);
+        self.each_part(|engine, _| {
+            hops += engine.core.reports.flit_hops;
+            engine.each_settled(&mut |_, _, flits| to_come += u64::from(flits));
+        });
+        hops - to_come
     }
 
     fn each_held(&mut self, visit: &mut dyn FnMut(Held)) {
