@@ -11,6 +11,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use kernel::{Case, Clock, Outcome};
+use parts::Post;
 use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
 use wormcast_simulation::{EngineChoice, Observer, Scenario, Switching, one_thread_because, simulate_on};
@@ -109,7 +110,7 @@ fn both(case: &Case, strips: u32, rounds: u64, threaded: bool) {
         whole[0].push(times.iter().sum::<u64>());
         keep(&mut serial, times.into_iter());
         let mut clock = Clock(Some(Vec::new()));
-        let (outcome, work) = parts::simulate(case, strips, threaded, &mut clock);
+        let (outcome, work) = parts::simulate(case, (strips, Post::Exact), threaded, &mut clock);
         assert_eq!(outcome, expected, "{strips} strips give another result");
         let times: Vec<u64> = if threaded { clock.nanoseconds().collect() } else { work.nanoseconds.clone() };
         whole[1].push(times.iter().sum::<u64>());

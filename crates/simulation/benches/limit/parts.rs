@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use rand::RngExt;
 
-use super::kernel::{AHEAD, Case, Channel, Clock, NONE, Node, Outcome, Record, Worm, arrive, generator, outcome, source};
+use super::kernel::{
+    AHEAD, Case, Channel, Clock, NONE, Node, Outcome, Record, Worm, arrive, generator, outcome, source,
+};
 
 /// Set in the numbers of injection and consumption channels, two a node; links are numbered as in [`super::kernel`]. So what a strip owns of either is a range.
 const PORT: u32 = 1 << 31;
@@ -54,6 +56,18 @@ struct Board {
     coming: [AtomicU64; 2],
     arrived: [AtomicU64; 2],
     inbox: [Mutex<Mail>; 2],
+}
+
+/// How strips deal with what they get from others.
+#[derive(Clone, Copy, PartialEq)]
+#[allow(dead_code, reason = "wrong ways are there to be found out")]
+pub(crate) enum Post {
+    /// In the next cycle, headers in the order of worms.
+    Exact,
+    /// A cycle late.
+    Late,
+    /// Headers after the strip's own, whatever their worms.
+    Unsorted,
 }
 
 /// What a run has taken, cycle by cycle.
@@ -97,6 +111,9 @@ struct Part<'a> {
     /// Messages of all strips so far.
     generated: u64,
     out: Vec<Mail>,
+    post: Post,
+    /// What is held back for a cycle.
+    held: Vec<Mail>,
     received: Mail,
     granted: u16,
     work: Vec<u16>,
@@ -105,7 +122,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(case: &'a Case, boards: &'a [Board], part_of_row: &'a [u32], number: u32) -> Self {
+    fn new(case: &'a Case, boards: &'a [Board], part_of_row: &'a [u32], (number, post): (u32, Post)) -> Self {
         let own = |&part: &u32| part == number;
         let rows = part_of_row.iter().filter(|part| own(part)).count() as u32;
         let first = part_of_row.iter().position(|part| own(part)).unwrap_or(0) as u32 * case.side;
@@ -138,6 +155,8 @@ impl<'a> Part<'a> {
             coming: Vec::new(),
             generated: 0,
             out: boards.iter().map(|_| Mail::default()).collect(),
+            post,
+            held: boards.iter().map(|_| Mail::default()).collect(),
             received: Mail::default(),
             granted: 0,
             work: Vec::new(),
@@ -324,7 +343,7 @@ impl<'a> Part<'a> {
         }
         drop(grants);
         self.received = received;
-        if !requests.is_sorted() {
+        if self.post != Post::Unsorted && !requests.is_sorted() {
             requests.sort_unstable();
         }
         requests.drain(..).for_each(|(_, slot)| self.request(slot));
@@ -365,6 +384,9 @@ impl<'a> Part<'a> {
             self.coming.push(node);
         }
         let (boards, turn) = (self.boards, now as usize % 2);
+        if self.post == Post::Late {
+            std::mem::swap(&mut self.out, &mut self.held);
+        }
         for (board, mail) in boards.iter().zip(&mut self.out) {
             if !mail.is_empty() {
                 board.inbox[turn].lock().unwrap().take(mail);
@@ -399,7 +421,7 @@ pub(crate) fn wait_for_each_other(case: &Case, strips: u32, cycles: u64, clock: 
     let boards: Vec<Board> = (0..strips).map(|_| Board::default()).collect();
     let part_of_row: Vec<u32> = (0..case.side).collect();
     let run = &|number, clock: &mut Clock| {
-        let mut part = Part::new(case, &boards, &part_of_row, number);
+        let mut part = Part::new(case, &boards, &part_of_row, (number, Post::Exact));
         while part.now < cycles {
             part.wait();
             clock.tick();
@@ -414,13 +436,13 @@ pub(crate) fn wait_for_each_other(case: &Case, strips: u32, cycles: u64, clock: 
 }
 
 /// Simulates until all messages have arrived, in so many strips: each with a thread, or one after the other.
-pub(crate) fn simulate(case: &Case, strips: u32, threaded: bool, clock: &mut Clock) -> (Outcome, Work) {
+pub(crate) fn simulate(case: &Case, (strips, post): (u32, Post), threaded: bool, clock: &mut Clock) -> (Outcome, Work) {
     let boards: Vec<Board> = (0..strips).map(|_| Board::default()).collect();
     let part_of_row: Vec<u32> = (0..case.side).map(|row| row * strips / case.side).collect();
     let mut work = Work::default();
     let parts: Vec<Part> = if threaded {
         let run = &|number, clock: &mut Clock| {
-            let mut part = Part::new(case, &boards, &part_of_row, number);
+            let mut part = Part::new(case, &boards, &part_of_row, (number, post));
             part.wait();
             while part.cycle() {
                 clock.tick();
@@ -429,12 +451,14 @@ pub(crate) fn simulate(case: &Case, strips: u32, threaded: bool, clock: &mut Clo
             part
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (1..strips).map(|number| scope.spawn(move || run(number, &mut Clock::default()))).collect();
+            let threads: Vec<_> =
+                (1..strips).map(|number| scope.spawn(move || run(number, &mut Clock::default()))).collect();
             let own = run(0, clock);
             std::iter::once(own).chain(threads.into_iter().map(|thread| thread.join().unwrap())).collect()
         })
     } else {
-        let mut parts: Vec<Part> = (0..strips).map(|number| Part::new(case, &boards, &part_of_row, number)).collect();
+        let part = |number| Part::new(case, &boards, &part_of_row, (number, post));
+        let mut parts: Vec<Part> = (0..strips).map(part).collect();
         let mut more = true;
         while more {
             for part in &mut parts {

@@ -5,10 +5,8 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wormcast_multicast::{
-    ContractViolation, Descriptor, Itinerary, Multicast, Plan, Planner, Sends, Worm, worm_kinds,
-};
-use wormcast_routing::NoRoute;
+use wormcast_multicast::{ContractViolation, Descriptor, Itinerary, Multicast, Plan, Planner, Sends, Worm, worm_kinds};
+use wormcast_routing::{ClosedForm, NoRoute};
 
 use crate::config::switching::SelectionPolicy;
 use crate::config::{Mode, Warmup};
@@ -245,20 +243,28 @@ pub fn one_thread_because<O: Observer>(scenario: &Scenario, engine: EngineChoice
         && capabilities.waypoints.is_none()
         && scenario.engine.selection == SelectionPolicy::First;
     if !matches!(kind, Ok(EngineKind::Worm)) {
-        Some("only the worm engine has parts")
+        Some("it is not simulated by the worm engine")
     } else if O::CHANNELS || O::WAITS || O::OCCUPANCY {
-        Some("a file is asked for that needs the events of the whole network in their order")
+        Some("what is asked for needs the events of the whole network in their order")
     } else if !sends_paths_at_once(scenario) {
-        Some("only unicasts, and paths that wait for no delivery of another worm, go from part to part")
+        Some("some of its worms may branch, or wait for the delivery of another one")
     } else if !stateless {
-        Some("headers choose among channels by what happens elsewhere")
+        Some("which channels its headers take depends on more than what is free")
     } else if let Some(reason) = Parts::objection(&scenario.network) {
         Some(reason)
+    } else if !is_quickly_checked(scenario) {
+        Some("that it cannot deadlock is not known: more routes would have to be followed than its simulation is worth")
     } else if scenario.algorithm.dependencies().deadlock(scenario.engine.ports.consumption).is_some() {
-        Some("it may deadlock, which is looked for in the whole network")
+        Some("it may deadlock, which has to be looked for in the whole network")
     } else {
         None
     }
+}
+
+/// Whether the static check for deadlock takes less time than most runs: few routes have to be followed, or none.
+fn is_quickly_checked(scenario: &Scenario) -> bool {
+    let (network, routing) = (&scenario.network, scenario.algorithm.routing());
+    <dyn ClosedForm>::of(routing).is_some() || network.routers().saturating_mul(network.channels()) <= 1 << 28
 }
 
 /// Whether all worms are paths, and none waits for another's delivery. What only plans could tell is not taken for granted.
@@ -272,7 +278,8 @@ fn sends_paths_at_once(scenario: &Scenario) -> bool {
     !scenario.may_send_trees && (unicasts || paths)
 }
 
-/// As [`simulate_observed`], on so many threads if [several can share it](one_thread_because): the same result.
+/// As [`simulate_observed`], in so many parts of the network if [several threads can share it](one_thread_because), on as many threads, but no more than there are
+/// cores: the same result.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -284,18 +291,22 @@ pub fn simulate_on<O: Observer>(
     threads: NonZeroUsize,
 ) -> Result<RunResult, SimulationError> {
     let parts = threads.get().min(scenario.network.routers());
+    // More would wait for each other's cores in every cycle.
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = parts.min(cores.get());
     if parts < 2 || one_thread_because::<O>(scenario, engine).is_some() {
         return simulate_observed(scenario, engine, seed, observer);
     }
     let config = EngineConfig { seed, ..scenario.engine };
+    let needed = scenario.memory().saturating_mul(parts as u64);
+    scenario.require(needed).map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
     let parts = Parts::new(scenario.algorithm.routing(), config, parts);
     let recorder = Recorder::new(goal(scenario), scenario.network.channels());
     std::thread::scope(|scope| {
         let parts = &parts;
-        let start = |part| std::thread::Builder::new().spawn_scoped(scope, move || parts.work(part)).is_ok();
-        // The first is simulated by this thread, as are those for which there is none.
-        let started = (0..parts.len()).map(|part| part > 0 && start(part)).collect();
-        RunLoop::new(scenario, PartsEngine::new(parts, started, (recorder, observer))).run(seed)
+        let start =
+            |thread, own| std::thread::Builder::new().spawn_scoped(scope, move || parts.work(thread, own)).is_ok();
+        RunLoop::new(scenario, PartsEngine::new(parts, threads, start, (recorder, observer))).run(seed)
     })
 }
 

@@ -72,17 +72,26 @@ impl Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let topology = prop::sample::select(vec![
-        "mesh:4x4", "mesh:5x3", "mesh:3x7", "mesh:8x8", "mesh:9", "mesh:3x3x3", "mesh:2x2", "hypercube:4", "hypercube:5",
+        "mesh:4x4",
+        "mesh:5x3",
+        "mesh:3x7",
+        "mesh:8x8",
+        "mesh:9",
+        "mesh:3x3x3",
+        "mesh:2x2",
+        "hypercube:4",
+        "hypercube:5",
     ]);
     let routing = prop::sample::select(vec!["e-cube", "e-cube", "e-cube", "negative-first", "west-first", "odd-even"]);
     let header = prop::sample::select(vec!["none", "none", "bit-string", "all-destinations"]);
     let mode = prop::sample::select(vec!["serial", "per-port"]);
-    let switching = (1u32..9, 1u32..4, 1u32..6, header, mode).prop_map(|(buffer, injection, consumption, header, mode)| {
-        json!({
-            "buffer": buffer, "injection_ports": injection, "consumption_ports": consumption, "header": header,
-            "startup_mode": mode
-        })
-    });
+    let switching =
+        (1u32..9, 1u32..4, 1u32..6, header, mode).prop_map(|(buffer, injection, consumption, header, mode)| {
+            json!({
+                "buffer": buffer, "injection_ports": injection, "consumption_ports": consumption, "header": header,
+                "startup_mode": mode
+            })
+        });
     let delay = || prop_oneof![3 => Just(0u32), 2 => 1u32..9];
     let timing = (delay(), delay(), delay()).prop_map(|(startup, routing, strip)| {
         json!({ "cycle_ns": 5.0, "startup": 4 * startup, "routing_delay": routing, "strip_delay": strip })
@@ -101,7 +110,8 @@ fn cases() -> impl Strategy<Value = Case> {
         1 => Just(json!({ "pattern": "hot-spot", "node": "1", "fraction": 0.3 })),
         1 => Just(json!({ "pattern": "complement" })),
     ];
-    let paths = ["separate", "dual-path", "multi-path", "column-path", "pure-negative-first", "dual-path-adaptive", "schl"];
+    let paths =
+        ["separate", "dual-path", "multi-path", "column-path", "pure-negative-first", "dual-path-adaptive", "schl"];
     let algorithm = prop::option::of(prop::sample::select(paths.to_vec()));
     let messages = (algorithm, 1u32..4, prop::sample::select(vec![0.5, 1.0]));
     let traffic = (length, arrivals, unicast, messages).prop_map(|(length, arrivals, unicast, messages)| {
@@ -163,7 +173,8 @@ fn check(case: &Case) -> Result<bool, TestCaseError> {
 #[test]
 fn threads_change_nothing() {
     let shared = Cell::new(0);
-    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(number()) });
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(number()) });
     let checked = runner.run(&cases(), |case| {
         shared.set(shared.get() + u32::from(check(&case)?));
         Ok(())

@@ -1,8 +1,9 @@
-//! The worm engine on several threads: parts of the network, each simulated by one of them, cycle by cycle.
+//! The worm engine on several threads: parts of the network, each simulated by one of them, cycle by cycle. There may be more parts than threads.
 //!
 //! The thread that runs the scenario takes messages, in their order, to the parts of their sources, begins cycles, simulates the first part, and tells the observer what
 //! the others delivered. Nothing depends on which thread is ahead: what parts tell each other in a cycle is read in the next one, and in the order of worms.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -101,7 +102,7 @@ pub(crate) struct Parts<'a> {
     inboxes: Vec<[Mutex<Letters>; 2]>,
     /// The first router behind each part.
     ends: Vec<u32>,
-    /// The step that has begun, its cycle, and those that parts have finished.
+    /// The step that has begun, its cycle, and those that threads have finished.
     step: Signal,
     cycle: AtomicU64,
     finished: Vec<Signal>,
@@ -116,7 +117,8 @@ impl<'a> Parts<'a> {
     /// Why a network cannot be simulated in parts.
     pub(crate) fn objection(network: &Network) -> Option<&'static str> {
         let alike = network.has_one_node_each()
-            && (0..network.nodes() as u32).all(|node| network.entry_of(wormcast_network::NodeId::new(node)).raw() == node);
+            && (0..network.nodes() as u32)
+                .all(|node| network.entry_of(wormcast_network::NodeId::new(node)).raw() == node);
         let from = network.channel_ids().map(|link| network.from(link).raw());
         (!alike || !from.is_sorted()).then_some("its routers, nodes and links are not numbered alike")
     }
@@ -148,17 +150,12 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.stations.len()
-    }
-
     fn part_of(&self, router: RouterId) -> usize {
         self.ends.partition_point(|&end| end <= router.raw())
     }
 
-    /// Simulates a part, but the first, as long as there are cycles.
-    pub(crate) fn work(&self, part: usize) {
+    /// Simulates the parts of a thread, but the first, as long as there are cycles.
+    pub(crate) fn work(&self, thread: usize, parts: Range<usize>) {
         /// Whoever waits for a thread that panicked need not wait any longer.
         struct Finished<'p>(&'p Signal);
         impl Drop for Finished<'_> {
@@ -166,10 +163,10 @@ impl<'a> Parts<'a> {
                 self.0.set(OVER);
             }
         }
-        let finished = Finished(&self.finished[part]);
+        let finished = Finished(&self.finished[thread]);
         let mut step = 1;
         while self.step.wait(step) != OVER {
-            self.simulate(part, step);
+            parts.clone().for_each(|part| self.simulate(part, step));
             finished.0.set(step);
             step += 1;
         }
@@ -208,8 +205,9 @@ impl Drop for End<'_> {
 pub(crate) struct PartsEngine<'p, 'a, O> {
     parts: &'p Parts<'a>,
     _end: End<'p>,
-    /// The parts that have threads of their own: all others are simulated by this one.
-    threads: Vec<bool>,
+    /// The parts that this thread simulates, and the others that there are.
+    own: Vec<Range<usize>>,
+    others: Vec<usize>,
     observer: (Recorder, O),
     now: Cycle,
     step: u64,
@@ -223,12 +221,22 @@ pub(crate) struct PartsEngine<'p, 'a, O> {
 }
 
 impl<'p, 'a, O: Observer> PartsEngine<'p, 'a, O> {
-    /// An empty network in cycle 0, of parts of which these have threads.
-    pub(crate) fn new(parts: &'p Parts<'a>, threads: Vec<bool>, observer: (Recorder, O)) -> Self {
+    /// An empty network in cycle 0. `start` starts one of so many threads, the second or a later one, which is to [`work`](Parts::work) at some parts; returns whether
+    /// it could. The parts of those that cannot be started are simulated by this one.
+    pub(crate) fn new(
+        parts: &'p Parts<'a>,
+        threads: usize,
+        start: impl Fn(usize, Range<usize>) -> bool,
+        observer: (Recorder, O),
+    ) -> Self {
+        let all = parts.stations.len();
+        let of = |thread: usize| all * thread / threads..all * (thread + 1) / threads;
+        let (others, missing): (Vec<usize>, Vec<usize>) = (1..threads).partition(|&thread| start(thread, of(thread)));
         Self {
             parts,
             _end: End(&parts.step),
-            threads,
+            own: std::iter::once(0).chain(missing).map(of).collect(),
+            others,
             observer,
             now: 0,
             step: 0,
@@ -245,11 +253,11 @@ impl<'p, 'a, O: Observer> PartsEngine<'p, 'a, O> {
         self.step += 1;
         self.parts.cycle.store(self.now, Ordering::Relaxed);
         self.parts.step.set(self.step);
-        for (part, _) in self.threads.iter().enumerate().filter(|(_, threaded)| !**threaded) {
+        for part in self.own.iter().cloned().flatten() {
             self.parts.simulate(part, self.step);
         }
-        for (part, _) in self.threads.iter().enumerate().filter(|(_, threaded)| **threaded) {
-            self.parts.finished[part].wait(self.step);
+        for &thread in &self.others {
+            self.parts.finished[thread].wait(self.step);
         }
         self.now += 1;
         (self.next, self.live) = (None, 0);
