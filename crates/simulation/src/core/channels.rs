@@ -50,20 +50,15 @@ impl Channels {
         }
     }
 
-    /// Whether a channel belongs to another part of the network, which is told that it can be granted again from cycle `at` on.
-    #[inline]
-    pub(crate) fn free_elsewhere<O: Observer>(&mut self, channel: ChannelId, at: Cycle) -> bool {
-        let elsewhere = O::PART && !self.part.owns(self.space, channel);
-        if elsewhere {
+    /// As [`free`](Self::free) in a part of a network: if the channel belongs to another one, that is told.
+    #[inline(never)]
+    pub(crate) fn free_in_part(&mut self, channel: ChannelId, at: Cycle) {
+        if self.part.owns(self.space, channel) {
+            // A worm that has come back may have another slot than when it was granted the channel.
+            self.free(self.arbiter.holder(channel, 0), channel, 0, at);
+        } else {
             self.part.releases.push((channel, at));
         }
-        elsewhere
-    }
-
-    /// The slot in which a worm was when it was granted a channel: in a part of a network, one that has come back has another now.
-    #[inline]
-    pub(crate) fn slot_then<O: Observer>(&self, slot: u32, channel: ChannelId) -> u32 {
-        if O::PART { self.arbiter.holder(channel, 0) } else { slot }
     }
 
     /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share

@@ -221,9 +221,10 @@ impl<'a, O: Observer> Departures<'a, O> {
     pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
         // On nearly every hop there is a link and nothing else.
         if self.simple && vertex > 1 && hop.consumption == NONE {
-            if !self.channels.free_elsewhere::<O>(hop.entered_by, hop.departs + 1) {
-                let slot = self.channels.slot_then::<O>(self.slot, hop.entered_by);
-                self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
+            if O::PART {
+                self.channels.free_in_part(hop.entered_by, hop.departs + 1);
+            } else {
+                self.channels.free_one(self.slot, hop.entered_by, hop.departs + 1);
             }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
         } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
@@ -252,14 +253,16 @@ impl PathRoute {
                 Some(_) => self.strips.partition_point(|&router| router + 1 < vertex) as u32,
             };
             channels.count_flits(hop.entered_by, flits - stripped);
-            if !channels.free_elsewhere::<O>(hop.entered_by, hop.departs + 1) {
-                let slot = channels.slot_then::<O>(slot, hop.entered_by);
+            if O::PART {
+                channels.free_in_part(hop.entered_by, hop.departs + 1);
+            } else {
                 channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
             }
             reports.settled(hop.departs, hop.entered_by, flits - stripped);
         } else if vertex == 1 {
-            if !channels.free_elsewhere::<O>(hop.entered_by, hop.departs + 1) {
-                let slot = channels.slot_then::<O>(slot, hop.entered_by);
+            if O::PART {
+                channels.free_in_part(hop.entered_by, hop.departs + 1);
+            } else {
                 channels.free(slot, hop.entered_by, 0, hop.departs + 1);
             }
             reports.settled(hop.departs, hop.entered_by, flits);
@@ -282,8 +285,9 @@ impl PathRoute {
     ) {
         let at = self.hop(vertex).departs;
         for channel in self.consumption(vertex) {
-            if !channels.free_elsewhere::<O>(channel, at + 1) {
-                let slot = channels.slot_then::<O>(slot, channel);
+            if O::PART {
+                channels.free_in_part(channel, at + 1);
+            } else {
                 channels.free(slot, channel, 0, at + 1);
             }
             reports.settled(at, channel, consumed);

@@ -159,6 +159,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     }
 
     /// A header crosses what it was granted at a vertex, in this same cycle.
+    #[inline]
     fn header_leaves(&mut self, slot: u32, vertex: u32) {
         let core = &mut self.core;
         let now = core.now;
@@ -229,6 +230,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
 
     /// The last flit of a worm crosses the consumption channels at a vertex of a path, or that of a delivery of a tree, in this
     /// cycle.
+    #[inline]
     fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
         match core.worms[slot as usize].route {
@@ -263,6 +265,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
 impl<O: Observer> Movement<O> for WormMovement {
     const NAME: &'static str = "worm";
 
+    #[inline]
     fn next_event(engine: &WormEngine<'_, O>) -> Option<Cycle> {
         engine.core.next_event()
     }
@@ -273,6 +276,7 @@ impl<O: Observer> Movement<O> for WormMovement {
         live.map(|worm| last_departure(&worm.route)).max().map_or(core.now, |last| core.now.max(last + 1))
     }
 
+    #[inline]
     fn follow(engine: &mut WormEngine<'_, O>) {
         for position in 0..engine.core.granted.len() {
             let (slot, vertex) = engine.core.granted[position];

@@ -17,7 +17,7 @@ use crate::network::watch::{ask, step};
 use crate::program;
 use crate::simulation::{
     BufferLog, ChannelUse, Cycle, DeliveryLog, Observer, Replay, ReplayRun, RunResult, Scenario, SimulationError,
-    Timeline, one_thread_because, replay_settings, simulate_on,
+    Timeline, one_thread_because, replay_settings, simulate_observed, simulate_on,
 };
 use crate::work::SIMULATING;
 
@@ -52,8 +52,8 @@ pub(super) fn observed(
     let result = match (&observer, waits) {
         // An engine compiled for these alone asks for nothing else.
         (((None, None), (None, (None, None))), None) => simulated(scenario, spec, &mut always, *threads),
-        (((None, None), (None, (None, None))), waits) => simulated(scenario, spec, &mut (always, waits), *threads),
-        (_, waits) => simulated(scenario, spec, &mut ((always, waits), &mut observer), *threads),
+        (((None, None), (None, (None, None))), waits) => alone(scenario, spec, &mut (always, waits), *threads),
+        (_, waits) => alone(scenario, spec, &mut ((always, waits), &mut observer), *threads),
     };
     let Ok(run) = &result else { return Ok(result) };
     *interrupted = interruption.stopped.get();
@@ -99,6 +99,19 @@ fn simulated<O: Observer>(
         warn_of_one_thread(threads, one_thread_because::<O>(scenario, spec.engine));
     }
     simulate_on(scenario, spec.engine, spec.seed, observer, threads)
+}
+
+/// Simulates for an observer that wants one thread.
+fn alone<O: Observer>(
+    scenario: &Scenario,
+    spec: &PointSpec,
+    observer: &mut O,
+    threads: NonZeroUsize,
+) -> Result<RunResult, SimulationError> {
+    if threads > NonZeroUsize::MIN {
+        warn_of_one_thread(threads, one_thread_because::<O>(scenario, spec.engine));
+    }
+    simulate_observed(scenario, spec.engine, spec.seed, observer)
 }
 
 /// Says why a run has one thread though more are asked for.
