@@ -221,10 +221,12 @@ impl<'a, O: Observer> Departures<'a, O> {
     pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
         // On nearly every hop there is a link and nothing else.
         if self.simple && vertex > 1 && hop.consumption == NONE {
-            if O::PART {
-                self.channels.free_in_part(hop.entered_by, hop.departs + 1);
+            if O::PART && !self.channels.part.has_link(hop.entered_by) {
+                self.channels.part.releases.push((hop.entered_by, hop.departs + 1));
             } else {
-                self.channels.free_one(self.slot, hop.entered_by, hop.departs + 1);
+                // In a part, a worm that has come back may have another slot than when it was granted the link.
+                let slot = if O::PART { self.channels.arbiter.holder(hop.entered_by, 0) } else { self.slot };
+                self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
             }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
         } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {

@@ -57,9 +57,13 @@ impl Part {
     }
 
     #[inline]
+    pub(super) fn has_link(&self, link: ChannelId) -> bool {
+        self.links.contains(&link.raw())
+    }
+
     pub(super) fn owns(&self, space: ChannelSpace, channel: ChannelId) -> bool {
         if channel.index() < space.links() {
-            return self.links.contains(&channel.raw());
+            return self.has_link(channel);
         }
         match space.kind(channel) {
             ChannelKind::Injection(node, _) | ChannelKind::Consumption(node, _) => self.routers.contains(&node.raw()),

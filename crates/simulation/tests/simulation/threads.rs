@@ -183,6 +183,28 @@ fn threads_change_nothing() {
     assert!(shared.get() > number() / 3, "{} of {} cases were shared", shared.get(), number());
 }
 
+/// Paths that leave a part and come back while deliveries there are still to come: in 4x4, parts end within rows.
+#[test]
+fn worms_come_back_to_where_they_still_deliver() {
+    let case = |algorithm, seed| Case {
+        topology: "mesh:4x4",
+        algorithm: Some(algorithm),
+        routing: "e-cube",
+        switching: json!({ "buffer": 1, "injection_ports": 2, "consumption_ports": 4 }),
+        timing: json!({ "cycle_ns": 5.0, "startup": 3 }),
+        traffic: json!({
+            "length": { "uniform": [1, 60] },
+            "arrivals": { "process": "poisson", "rate": 0.05 },
+            "multicast": { "destinations": { "uniform": [3, 9] }, "fraction": 1.0 }
+        }),
+        run: json!({ "mode": "drain", "messages": 300 }),
+        seed,
+    };
+    for (algorithm, seed) in [("dual-path", 1), ("multi-path", 2), ("pure-negative-first", 3)] {
+        assert!(check(&case(algorithm, seed)).unwrap_or_else(|error| panic!("{error}")), "{algorithm} was not shared");
+    }
+}
+
 fn number() -> u32 {
     std::env::var("WORMCAST_CASES").map_or(60, |number| number.parse().expect("a number of cases"))
 }
