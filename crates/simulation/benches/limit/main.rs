@@ -1,7 +1,8 @@
-//! What a header-hop costs in the worm engine and in a program that is written for one case alone: [`kernel`].
+//! What a header-hop costs in the worm engine and in a program that is written for one case alone: [`kernel`], and what several cores bring to both.
 //!
 //! `limit kernel|engine SIDE MESSAGES [FLITS]` runs one of the two and prints what it took; `benches/limit` at the root does so in turns and writes a
-//! table.
+//! table. `limit engines SIDE MESSAGES FLITS THREADS ROUNDS` compares the engine on one thread and on several, `threads` the program and its form in
+//! strips ([`parts`]), `longest` the same with all strips on one core; `limit barrier THREADS CYCLES` says what it takes to wait for each other.
 
 mod kernel;
 mod parts;

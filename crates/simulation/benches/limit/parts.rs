@@ -86,7 +86,7 @@ struct Part<'a> {
     case: &'a Case,
     boards: &'a [Board],
     /// The strip of each row.
-    part_of_row: &'a [u32],
+    strip_of_row: &'a [u32],
     number: u32,
     /// The first router, and how many there are.
     first: u32,
@@ -122,10 +122,10 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(case: &'a Case, boards: &'a [Board], part_of_row: &'a [u32], (number, post): (u32, Post)) -> Self {
+    fn new(case: &'a Case, boards: &'a [Board], strip_of_row: &'a [u32], (number, post): (u32, Post)) -> Self {
         let own = |&part: &u32| part == number;
-        let rows = part_of_row.iter().filter(|part| own(part)).count() as u32;
-        let first = part_of_row.iter().position(|part| own(part)).unwrap_or(0) as u32 * case.side;
+        let rows = strip_of_row.iter().filter(|part| own(part)).count() as u32;
+        let first = strip_of_row.iter().position(own).unwrap_or(0) as u32 * case.side;
         let nodes = rows * case.side;
         let mut sources: Vec<Node> = (first..first + nodes).map(|node| source(case, node)).collect();
         let arrivals = sources.iter_mut().zip(first..).map(|(source, node)| Reverse((arrive(case, source), node)));
@@ -133,7 +133,7 @@ impl<'a> Part<'a> {
         let mut part = Self {
             case,
             boards,
-            part_of_row,
+            strip_of_row,
             number,
             first,
             nodes,
@@ -168,7 +168,7 @@ impl<'a> Part<'a> {
     }
 
     fn part_of(&self, router: u32) -> u32 {
-        self.part_of_row[(router / self.case.side) as usize]
+        self.strip_of_row[(router / self.case.side) as usize]
     }
 
     fn wanted(&self, worm: &Worm) -> u32 {
@@ -176,7 +176,7 @@ impl<'a> Part<'a> {
         let (x, y) = (worm.at % side, worm.at / side);
         let (to_x, to_y) = (worm.target % side, worm.target / side);
         if worm.granted == 0 {
-            PORT | 2 * worm.at
+            PORT | (2 * worm.at)
         } else if x != to_x {
             4 * worm.at + u32::from(to_x > x)
         } else if y != to_y {
@@ -419,9 +419,9 @@ impl<'a> Part<'a> {
 /// Has so many threads wait for each other as in a run, and do nothing else.
 pub(crate) fn wait_for_each_other(case: &Case, strips: u32, cycles: u64, clock: &mut Clock) {
     let boards: Vec<Board> = (0..strips).map(|_| Board::default()).collect();
-    let part_of_row: Vec<u32> = (0..case.side).collect();
+    let strip_of_row: Vec<u32> = (0..case.side).collect();
     let run = &|number, clock: &mut Clock| {
-        let mut part = Part::new(case, &boards, &part_of_row, (number, Post::Exact));
+        let mut part = Part::new(case, &boards, &strip_of_row, (number, Post::Exact));
         while part.now < cycles {
             part.wait();
             clock.tick();
@@ -438,11 +438,11 @@ pub(crate) fn wait_for_each_other(case: &Case, strips: u32, cycles: u64, clock: 
 /// Simulates until all messages have arrived, in so many strips: each with a thread, or one after the other.
 pub(crate) fn simulate(case: &Case, (strips, post): (u32, Post), threaded: bool, clock: &mut Clock) -> (Outcome, Work) {
     let boards: Vec<Board> = (0..strips).map(|_| Board::default()).collect();
-    let part_of_row: Vec<u32> = (0..case.side).map(|row| row * strips / case.side).collect();
+    let strip_of_row: Vec<u32> = (0..case.side).map(|row| row * strips / case.side).collect();
     let mut work = Work::default();
     let parts: Vec<Part> = if threaded {
         let run = &|number, clock: &mut Clock| {
-            let mut part = Part::new(case, &boards, &part_of_row, (number, post));
+            let mut part = Part::new(case, &boards, &strip_of_row, (number, post));
             part.wait();
             while part.cycle() {
                 clock.tick();
@@ -457,7 +457,7 @@ pub(crate) fn simulate(case: &Case, (strips, post): (u32, Post), threaded: bool,
             std::iter::once(own).chain(threads.into_iter().map(|thread| thread.join().unwrap())).collect()
         })
     } else {
-        let part = |number| Part::new(case, &boards, &part_of_row, (number, post));
+        let part = |number| Part::new(case, &boards, &strip_of_row, (number, post));
         let mut parts: Vec<Part> = (0..strips).map(part).collect();
         let mut more = true;
         while more {

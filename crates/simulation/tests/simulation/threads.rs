@@ -54,6 +54,10 @@ struct Case {
     seed: u64,
 }
 
+fn of<T: serde::de::DeserializeOwned>(value: &Value) -> T {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
 impl Case {
     /// `None` where they do not go together.
     fn scenario(&self) -> Option<Scenario> {
@@ -62,9 +66,6 @@ impl Case {
             Some(name) => algorithm_by_name(name, &network, &Options::default()).ok()?.into(),
             None => algorithm_by_name("separate", &network, &Options::routed_by(self.routing).ok()?).ok()?.into(),
         };
-        fn of<T: serde::de::DeserializeOwned>(value: &Value) -> T {
-            serde_json::from_value(value.clone()).unwrap()
-        }
         let (switching, timing) = (of(&self.switching), of(&self.timing));
         Scenario::new(algorithm, &switching, &timing, &of(&self.traffic), &of(&self.run)).ok()
     }

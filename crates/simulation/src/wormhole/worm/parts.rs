@@ -301,7 +301,9 @@ impl<'p, 'a, O: Observer> PartsEngine<'p, 'a, O> {
         for (station, inboxes) in self.parts.stations.iter().zip(&self.parts.inboxes) {
             let Station { engine, .. } = &mut *lock(station);
             engine.core.now = self.now;
-            inboxes.iter().for_each(|inbox| engine.core.receive(&mut lock(inbox)));
+            for inbox in inboxes {
+                engine.core.receive(&mut lock(inbox));
+            }
             visit(engine, &mut self.observer);
         }
     }

@@ -18,7 +18,7 @@ use crate::lab::{Job, Replication, is_analysed};
 use crate::network::ChannelId;
 use crate::network::input::input_name;
 use crate::routing::Resource;
-use crate::simulation::{Cycle, EngineChoice, Mode, Scenario, SimulationError, plan_messages};
+use crate::simulation::{Cycle, EngineChoice, Mode, Planning, Scenario, SimulationError, plan_messages};
 use at_end::{AtEnd, BusyLink};
 use outputs::{check_outputs, observed, warn_of_one_thread, window};
 use text::write_text;
@@ -140,6 +140,12 @@ impl StaticCheck {
     }
 }
 
+/// Plans the messages without time, in which there is nothing that threads could share.
+fn planned(planning: &Planning, seed: u64, threads: NonZeroUsize) -> Result<Replication, SimulationError> {
+    warn_of_one_thread(threads, Some("plans take no time that could be shared"));
+    plan_messages(planning, seed).map(Replication::Planned)
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let mut overrides = Vec::new();
     if let Some(seed) = arguments.seed {
@@ -173,10 +179,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     warn_of_idle(&experiment, std::slice::from_ref(&point), |_| job.idle_settings())?;
     let mut end = AtEnd::new(arguments);
     let result = match &job {
-        Job::Plan(planning) => {
-            warn_of_one_thread(arguments.threads, Some("plans take no time that could be shared"));
-            plan_messages(planning, point.spec.seed).map(Replication::Planned)
-        }
+        Job::Plan(planning) => planned(planning, point.spec.seed, arguments.threads),
         _ => observed(arguments, scenario, &point.spec, &mut end, out)?.map(Into::into),
     };
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
