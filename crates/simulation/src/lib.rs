@@ -69,6 +69,7 @@
 //!
 //! - [`Scenario::new`] checks all settings against each other; [`simulate_observed`] adds an observer of your own.
 //! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`], [`Replay`] and [`WaitLog`] are observers that become files.
+//! - [`simulate_on`] simulates parts of a large network side by side, on several threads, with the same result; [`one_thread_because`] says where it cannot.
 //! - [`plan_messages`] measures plans without simulating time.
 //! - [`search_deadlock`] searches, within a budget, for messages that reach a deadlock, or proves that there are none.
 
@@ -121,7 +122,9 @@ pub use run::result::{
 };
 pub use run::run_end::{Awaited, Held, RunEnd, Wait, WaitResource, WormAtEnd};
 pub use run::scenario::{ConfigError, MAX_LENGTH, Scenario};
-pub use run::simulate::{EngineChoice, MODEL_VERSION, SimulationError, simulate, simulate_observed};
+pub use run::simulate::{
+    EngineChoice, MODEL_VERSION, SimulationError, one_thread_because, simulate, simulate_observed, simulate_on,
+};
 pub use switch::{SwitchConfig, SwitchEngine};
 pub use wormhole::WormholeEngine;
 pub use wormhole::flit::FlitEngine;

@@ -6,15 +6,16 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::split_mix::mix;
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// Cycles ahead in which a channel may be woken: more than the flits of a message.
-const AHEAD: usize = 1 << 12;
+pub(crate) const AHEAD: usize = 1 << 12;
 
 /// What is simulated.
 pub(crate) struct Case {
@@ -28,59 +29,119 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
 }
 
+/// When each cycle was over, if that is asked for.
+#[derive(Default)]
+pub(crate) struct Clock(pub(crate) Option<Vec<Instant>>);
+
+impl Clock {
+    pub(crate) fn tick(&mut self) {
+        if let Some(times) = &mut self.0 {
+            times.push(Instant::now());
+        }
+    }
+
+    /// Nanoseconds of each cycle but the first.
+    pub(crate) fn nanoseconds(self) -> impl Iterator<Item = u64> {
+        let times = self.0.unwrap_or_default();
+        (1..times.len()).map(move |place| (times[place] - times[place - 1]).as_nanos() as u64)
+    }
+}
+
 /// What came of it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) mean_latency: f64,
     /// Flits over links.
     pub(crate) flit_hops: u64,
+    /// Of all messages, whatever their order: where they went to, from when to when.
+    pub(crate) digest: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Channel {
+pub(crate) struct Channel {
     /// From when on it can be granted; `u64::MAX` while nobody knows.
-    free: u64,
+    pub(crate) free: u64,
     /// The worms that wait for it.
-    first: u32,
-    last: u32,
-    flits: u64,
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    pub(crate) flits: u64,
+}
+
+impl Channel {
+    pub(crate) const IDLE: Self = Self { free: 0, first: NONE, last: NONE, flits: 0 };
 }
 
 /// A worm's way so far: channel number m was granted in `times[m]` of its ring.
 #[derive(Clone, Copy)]
-struct Worm {
-    id: u64,
-    generated: u64,
-    at: u32,
-    target: u32,
+pub(crate) struct Worm {
+    pub(crate) id: u64,
+    pub(crate) generated: u64,
+    pub(crate) at: u32,
+    pub(crate) target: u32,
     /// Channels granted.
-    granted: u32,
+    pub(crate) granted: u32,
     /// The first vertex whose departure is not known.
-    settled: u32,
+    pub(crate) settled: u32,
     /// The vertex behind which the header waited so long that it holds back the flits behind it most; 0: none.
-    peak: u32,
-    behind: u32,
+    pub(crate) peak: u32,
+    pub(crate) behind: u32,
+}
+
+impl Worm {
+    pub(crate) fn new(id: u64, generated: u64, node: u32, target: u32) -> Self {
+        Self { id, generated, at: node, target, granted: 0, settled: 1, peak: 0, behind: NONE }
+    }
 }
 
 /// What is kept of a message.
 #[allow(dead_code, reason = "writing it is what counts")]
-struct Record {
-    message: u64,
-    target: u32,
-    latency: u32,
-    generated: u64,
-    delivered: u64,
+pub(crate) struct Record {
+    pub(crate) message: u64,
+    pub(crate) target: u32,
+    pub(crate) latency: u32,
+    pub(crate) generated: u64,
+    pub(crate) delivered: u64,
 }
 
-struct Node {
-    rng: Xoshiro256PlusPlus,
-    clock: f64,
-    messages: u64,
+impl Record {
+    pub(crate) fn new(worm: &Worm, delivered: u64) -> Self {
+        let &Worm { id: message, target, generated, .. } = worm;
+        Self { message, target, latency: (delivered - generated) as u32, generated, delivered }
+    }
 }
 
-fn generator(seed: u64, purpose: u64, index: u64, sequence: u64) -> Xoshiro256PlusPlus {
+pub(crate) struct Node {
+    pub(crate) rng: Xoshiro256PlusPlus,
+    pub(crate) clock: f64,
+    pub(crate) messages: u64,
+}
+
+pub(crate) fn generator(seed: u64, purpose: u64, index: u64, sequence: u64) -> Xoshiro256PlusPlus {
     let number = [purpose, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)));
     Xoshiro256PlusPlus::seed_from_u64(number)
+}
+
+/// A node before its first message.
+pub(crate) fn source(case: &Case, node: u32) -> Node {
+    Node { rng: generator(case.seed, 1, u64::from(node), 0), clock: 0.0, messages: 0 }
+}
+
+/// The cycle of a node's next message.
+pub(crate) fn arrive(case: &Case, node: &mut Node) -> u64 {
+    let gap: f64 = Exp1.sample(&mut node.rng);
+    node.clock += gap / (case.rate * case.cycle_ns / 1000.0);
+    node.clock as u64
+}
+
+/// What came of a run with these records.
+pub(crate) fn outcome<'a>(records: impl Iterator<Item = &'a Record>, flit_hops: u64) -> Outcome {
+    let (mut total, mut count, mut digest) = (0, 0, 0u64);
+    for record in records {
+        total += u64::from(record.latency);
+        count += 1;
+        digest = digest.wrapping_add(mix(record.generated ^ mix(record.delivered ^ mix(u64::from(record.target)))));
+    }
+    Outcome { mean_latency: total as f64 / f64::from(count), flit_hops, digest }
 }
 
 struct Kernel {
@@ -165,13 +226,7 @@ impl Kernel {
         if channel >= 5 * self.side * self.side {
             let mut departs = now + last;
             let worm = *worm;
-            self.records.push(Record {
-                message: worm.id,
-                target: worm.target,
-                latency: (departs + 1 - worm.generated) as u32,
-                generated: worm.generated,
-                delivered: departs + 1,
-            });
+            self.records.push(Record::new(&worm, departs + 1));
             self.release(channel, departs);
             for v in (worm.settled..=m).rev() {
                 departs = departs.max(self.grants[place(v)].0 + last);
@@ -210,11 +265,10 @@ impl Kernel {
     }
 }
 
-/// Simulates until all messages have arrived.
-pub(crate) fn simulate(case: &Case) -> Outcome {
+/// Simulates until all messages have arrived, and tells `clock` of the cycles.
+pub(crate) fn simulate(case: &Case, clock: &mut Clock) -> Outcome {
     let nodes = case.side * case.side;
     let reach = (case.flits - 1) / case.buffer;
-    let idle = Channel { free: 0, first: NONE, last: NONE, flits: 0 };
     let mut kernel = Kernel {
         side: case.side,
         flits: case.flits,
@@ -222,7 +276,7 @@ pub(crate) fn simulate(case: &Case) -> Outcome {
         reach,
         ring: (reach + 2).next_power_of_two(),
         now: 0,
-        channels: vec![idle; 6 * nodes as usize],
+        channels: vec![Channel::IDLE; 6 * nodes as usize],
         worms: Vec::new(),
         free: Vec::new(),
         grants: Vec::new(),
@@ -230,17 +284,9 @@ pub(crate) fn simulate(case: &Case) -> Outcome {
         next: Vec::new(),
         records: Vec::new(),
     };
-    let mut sources: Vec<Node> = (0..u64::from(nodes))
-        .map(|node| Node { rng: generator(case.seed, 1, node, 0), clock: 0.0, messages: 0 })
-        .collect();
-    let per_cycle = case.rate * case.cycle_ns / 1000.0;
-    let arrive = |node: &mut Node| {
-        let gap: f64 = Exp1.sample(&mut node.rng);
-        node.clock += gap / per_cycle;
-        node.clock as u64
-    };
+    let mut sources: Vec<Node> = (0..nodes).map(|node| source(case, node)).collect();
     let mut arrivals: BinaryHeap<Reverse<(u64, u32)>> =
-        sources.iter_mut().zip(0..).map(|(source, node)| Reverse((arrive(source), node))).collect();
+        sources.iter_mut().zip(0..).map(|(source, node)| Reverse((arrive(case, source), node))).collect();
     let (mut generated, mut requests, mut due) = (0, Vec::new(), Vec::new());
     while kernel.records.len() < case.messages as usize {
         std::mem::swap(&mut due, &mut kernel.wakes[kernel.now as usize % AHEAD]);
@@ -256,22 +302,13 @@ pub(crate) fn simulate(case: &Case) -> Outcome {
         {
             let (generated_at, node) = first.0;
             let source = &mut sources[node as usize];
-            first.0.0 = arrive(source);
+            first.0.0 = arrive(case, source);
             drop(first);
             let mut rng = generator(case.seed, 2, u64::from(node), source.messages);
             source.messages += 1;
             let _: u32 = rng.random_range(case.flits..=case.flits);
             let target = std::iter::repeat_with(|| rng.random_range(0..nodes)).find(|&other| other != node);
-            let worm = Worm {
-                id: generated,
-                generated: generated_at,
-                at: node,
-                target: target.unwrap_or(node),
-                granted: 0,
-                settled: 1,
-                peak: 0,
-                behind: NONE,
-            };
+            let worm = Worm::new(generated, generated_at, node, target.unwrap_or(node));
             generated += 1;
             let slot = kernel.free.pop().unwrap_or_else(|| {
                 kernel.worms.push(worm);
@@ -282,15 +319,12 @@ pub(crate) fn simulate(case: &Case) -> Outcome {
             kernel.request(slot);
         }
         kernel.now += 1;
+        clock.tick();
         std::mem::swap(&mut requests, &mut kernel.next);
         if !requests.is_sorted() {
             requests.sort_unstable();
         }
     }
-    let total: u64 = kernel.records.iter().map(|record| u64::from(record.latency)).sum();
     let links = &kernel.channels[..4 * nodes as usize];
-    Outcome {
-        mean_latency: total as f64 / kernel.records.len() as f64,
-        flit_hops: links.iter().map(|channel| channel.flits).sum(),
-    }
+    outcome(kernel.records.iter(), links.iter().map(|channel| channel.flits).sum())
 }

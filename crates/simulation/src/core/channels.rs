@@ -5,6 +5,7 @@ use wormcast_network::{ChannelId, ChannelKind, ChannelSpace};
 use super::arbiter::Arbiter;
 use super::event::Event;
 use super::headers::Headers;
+use super::part::Part;
 use crate::calendar::Calendar;
 use crate::config::delay::Lags;
 use crate::observers::observer::{Cycle, Observer};
@@ -26,6 +27,8 @@ pub(crate) struct Channels {
     pub(crate) shared_links: bool,
     /// A release is known to the router before a link this much later (rule 23).
     pub(crate) lags: Lags,
+    /// Which of the network is simulated here.
+    pub(crate) part: Part,
 }
 
 impl Channels {
@@ -44,6 +47,17 @@ impl Channels {
         debug_assert!(self.lags.is_empty());
         if self.arbiter.free_one_from(link, slot, at) {
             self.calendar.push(at, Event::wake(link.raw()));
+        }
+    }
+
+    /// As [`free`](Self::free) in a part of a network: if the channel belongs to another one, that is told.
+    #[inline(never)]
+    pub(crate) fn free_in_part(&mut self, channel: ChannelId, at: Cycle) {
+        if self.part.owns(self.space, channel) {
+            // A worm that has come back may have another slot than when it was granted the channel.
+            self.free(self.arbiter.holder(channel, 0), channel, 0, at);
+        } else {
+            self.part.releases.push((channel, at));
         }
     }
 

@@ -221,7 +221,13 @@ impl<'a, O: Observer> Departures<'a, O> {
     pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
         // On nearly every hop there is a link and nothing else.
         if self.simple && vertex > 1 && hop.consumption == NONE {
-            self.channels.free_one(self.slot, hop.entered_by, hop.departs + 1);
+            if O::PART && !self.channels.part.has_link(hop.entered_by) {
+                self.channels.part.releases.push((hop.entered_by, hop.departs + 1));
+            } else {
+                // In a part, a worm that has come back may have another slot than when it was granted the link.
+                let slot = if O::PART { self.channels.arbiter.holder(hop.entered_by, 0) } else { self.slot };
+                self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
+            }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
         } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
             let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
@@ -249,10 +255,18 @@ impl PathRoute {
                 Some(_) => self.strips.partition_point(|&router| router + 1 < vertex) as u32,
             };
             channels.count_flits(hop.entered_by, flits - stripped);
-            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            if O::PART {
+                channels.free_in_part(hop.entered_by, hop.departs + 1);
+            } else {
+                channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            }
             reports.settled(hop.departs, hop.entered_by, flits - stripped);
         } else if vertex == 1 {
-            channels.free(slot, hop.entered_by, 0, hop.departs + 1);
+            if O::PART {
+                channels.free_in_part(hop.entered_by, hop.departs + 1);
+            } else {
+                channels.free(slot, hop.entered_by, 0, hop.departs + 1);
+            }
             reports.settled(hop.departs, hop.entered_by, flits);
         }
         let delivers = hop.consumption != NONE;
@@ -273,7 +287,11 @@ impl PathRoute {
     ) {
         let at = self.hop(vertex).departs;
         for channel in self.consumption(vertex) {
-            channels.free(slot, channel, 0, at + 1);
+            if O::PART {
+                channels.free_in_part(channel, at + 1);
+            } else {
+                channels.free(slot, channel, 0, at + 1);
+            }
             reports.settled(at, channel, consumed);
         }
     }

@@ -40,6 +40,11 @@ impl Event {
         Self { order: (kind as u64) << Self::ID_BITS | id, slot, vertex }
     }
 
+    /// Whether it happens to the worm `id`.
+    pub(crate) fn is_of(self, id: u64) -> bool {
+        self.order & ((1 << Self::ID_BITS) - 1) == id
+    }
+
     pub(crate) fn free(node: NodeId) -> Self {
         Self::of_worm(Kind::Free, u64::from(node.raw()), 0, 0)
     }

@@ -11,6 +11,7 @@ pub(crate) mod departures;
 mod event;
 mod headers;
 mod hold;
+pub(crate) mod part;
 mod queues;
 mod requests;
 mod startups;
@@ -35,6 +36,7 @@ use channels::{Channels, Reports};
 pub(crate) use deadlock::Search;
 pub(crate) use event::{Event, Kind};
 use headers::{Headers, Routed};
+use part::Part;
 use requests::Divided;
 use startups::NodeState;
 use worm::{Flits, HopPool, Route, WormState};
@@ -58,7 +60,7 @@ pub(crate) struct Core<'a, O, F: Flits> {
     plain: bool,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
-    next_worm: u64,
+    pub(crate) next_worm: u64,
     pub(crate) worms: Vec<WormState<F>>,
     free_worms: Vec<u32>,
     hops: HopPool,
@@ -131,6 +133,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
                 shared_links: config.has_streams(),
                 lags: Lags::new(config.delay, network),
+                part: Part::default(),
             },
             reports: Reports { observer, flit_hops: 0, links: space.links() },
             granted: Vec::new(),
@@ -152,6 +155,11 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     /// Whether no worm is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.free_worms.len() == self.worms.len()
+    }
+
+    /// Worms that are left.
+    pub(crate) fn live(&self) -> u64 {
+        (self.worms.len() - self.free_worms.len()) as u64
     }
 
     /// The first cycle, from now on, that has something to do before its movement phase.

@@ -368,6 +368,12 @@ impl PathRoute {
         &mut self.hops[vertex as usize & mask]
     }
 
+    /// The vertices at which it delivers in a cycle that is known, and not before `now`; and that cycle.
+    pub(crate) fn deliveries_from(&self, now: Cycle) -> impl Iterator<Item = (u32, Cycle)> {
+        let known = move |hop: &Hop| hop.consumption != NONE && hop.departs != UNKNOWN && hop.departs >= now;
+        self.hops().filter(move |(_, hop)| known(hop)).map(|(vertex, hop)| (vertex, hop.departs))
+    }
+
     /// The vertices from `tail` on.
     pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
         (self.tail..self.end).map(|vertex| (vertex, self.hop(vertex)))

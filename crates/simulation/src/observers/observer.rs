@@ -72,6 +72,14 @@ pub trait Observer {
     /// Whether [`released`](Self::released) is called.
     const RELEASES: bool = true;
 
+    /// Whether it has to be told when worms start, request, and are granted or give back channels. Where nobody asks for that, several threads can
+    /// share a run.
+    const CHANNELS: bool = true;
+
+    /// Whether it watches a part of a network.
+    #[doc(hidden)]
+    const PART: bool = false;
+
     /// A message is generated.
     fn generated(&mut self, message: &Generated<'_>) {
         let _ = message;
@@ -133,6 +141,7 @@ pub trait Observer {
 
 impl Observer for () {
     const RELEASES: bool = false;
+    const CHANNELS: bool = false;
 }
 
 impl<O: Observer> Observer for &mut O {
@@ -141,6 +150,7 @@ impl<O: Observer> Observer for &mut O {
     const WAITS: bool = O::WAITS;
     const END: bool = O::END;
     const RELEASES: bool = O::RELEASES;
+    const CHANNELS: bool = O::CHANNELS;
 
     fn generated(&mut self, message: &Generated<'_>) {
         (**self).generated(message);
@@ -197,6 +207,7 @@ impl<O: Observer> Observer for Option<O> {
     const WAITS: bool = O::WAITS;
     const END: bool = O::END;
     const RELEASES: bool = O::RELEASES;
+    const CHANNELS: bool = O::CHANNELS;
 
     fn generated(&mut self, message: &Generated<'_>) {
         if let Some(observer) = self {
@@ -269,6 +280,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const WAITS: bool = A::WAITS || B::WAITS;
     const END: bool = A::END || B::END;
     const RELEASES: bool = A::RELEASES || B::RELEASES;
+    const CHANNELS: bool = A::CHANNELS || B::CHANNELS;
 
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.generated(message);

@@ -39,6 +39,23 @@ impl LinkCounter {
         Self { held: 0, holders: 0, flits: vec![0; links], opened: None, closed: LinkUse::default() }
     }
 
+    /// A counter for another one, which takes what it has counted from time to time.
+    pub(crate) fn of_part(links: usize) -> Self {
+        Self { opened: Some((0, 0)), ..Self::new(links) }
+    }
+
+    /// Takes over what another one has counted.
+    pub(crate) fn take(&mut self, part: &mut Self) {
+        self.held += std::mem::take(&mut part.held);
+        self.holders += std::mem::take(&mut part.holders);
+        for (count, of_part) in self.flits.iter_mut().zip(&mut part.flits) {
+            let flits = std::mem::take(of_part);
+            if self.opened.is_some() {
+                *count += flits;
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn granted(&mut self, at: Cycle, channel: ChannelId) {
         if channel.index() < self.flits.len() {

@@ -1,11 +1,14 @@
 //! Runs a scenario: turns traffic into plans, feeds them to an engine, and collects the result.
 
+use std::num::NonZeroUsize;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Planner, Worm};
-use wormcast_routing::NoRoute;
+use wormcast_multicast::{ContractViolation, Descriptor, Itinerary, Multicast, Plan, Planner, Sends, Worm, worm_kinds};
+use wormcast_routing::{ClosedForm, NoRoute};
 
+use crate::config::switching::SelectionPolicy;
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
@@ -20,6 +23,7 @@ use crate::switch::{SwitchConfig, SwitchEngine};
 use crate::traffic::MessageSource;
 use crate::wormhole::flit::FlitEngine;
 use crate::wormhole::worm::WormEngine;
+use crate::wormhole::worm::parts::{Parts, PartsEngine};
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
@@ -229,6 +233,81 @@ pub fn simulate_observed<O: Observer>(
             RunLoop::new(scenario, SwitchEngine::new(routing, config, observer)).run(seed)
         }
     }
+}
+
+/// Why a run has one thread, whatever it is offered; `None` if several can share it, each a part of the network.
+pub fn one_thread_because<O: Observer>(scenario: &Scenario, engine: EngineChoice) -> Option<&'static str> {
+    let kind = engine.kind::<&mut O>(scenario);
+    let capabilities = scenario.algorithm.routing().capabilities();
+    let stateless = capabilities.virtual_channels.is_none()
+        && capabilities.waypoints.is_none()
+        && scenario.engine.selection == SelectionPolicy::First;
+    if !matches!(kind, Ok(EngineKind::Worm)) {
+        Some("it is not simulated by the worm engine")
+    } else if O::CHANNELS || O::WAITS || O::OCCUPANCY {
+        Some("what is asked for needs the events of the whole network in their order")
+    } else if !sends_paths_at_once(scenario) {
+        Some("some of its worms may branch, or wait for the delivery of another one")
+    } else if !stateless {
+        Some("which channels its headers take depends on more than what is free")
+    } else if let Some(reason) = Parts::objection(&scenario.network) {
+        Some(reason)
+    } else if !is_quickly_checked(scenario) {
+        Some("that it cannot deadlock is not known: more routes would have to be followed than its simulation is worth")
+    } else if scenario.algorithm.dependencies().deadlock(scenario.engine.ports.consumption).is_some() {
+        Some("it may deadlock, which has to be looked for in the whole network")
+    } else {
+        None
+    }
+}
+
+/// Whether the static check for deadlock takes less time than most runs: few routes have to be followed, or none.
+fn is_quickly_checked(scenario: &Scenario) -> bool {
+    let (network, routing) = (&scenario.network, scenario.algorithm.routing());
+    <dyn ClosedForm>::of(routing).is_some() || network.routers().saturating_mul(network.channels()) <= 1 << 28
+}
+
+/// Whether all worms are paths, and none waits for another's delivery. What only plans could tell is not taken for granted.
+fn sends_paths_at_once(scenario: &Scenario) -> bool {
+    let algorithm = scenario.algorithm.as_ref();
+    let Some(descriptor) = Descriptor::named(algorithm.name()).ok().filter(|descriptor| !descriptor.is_own()) else {
+        return false;
+    };
+    let unicasts = scenario.traffic.most(scenario.network.nodes()).1 <= 1 || algorithm.name() == "separate";
+    let paths = descriptor.sends == Some(Sends::Paths) && !worm_kinds(algorithm).triggered;
+    !scenario.may_send_trees && (unicasts || paths)
+}
+
+/// As [`simulate_observed`], in so many parts of the network if [several threads can share it](one_thread_because), on as many threads, but no more than there are
+/// cores: the same result.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_on<O: Observer>(
+    scenario: &Scenario,
+    engine: EngineChoice,
+    seed: u64,
+    observer: &mut O,
+    threads: NonZeroUsize,
+) -> Result<RunResult, SimulationError> {
+    let parts = threads.get().min(scenario.network.routers());
+    // More would wait for each other's cores in every cycle.
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = parts.min(cores.get());
+    if parts < 2 || one_thread_because::<O>(scenario, engine).is_some() {
+        return simulate_observed(scenario, engine, seed, observer);
+    }
+    let config = EngineConfig { seed, ..scenario.engine };
+    let needed = scenario.memory().saturating_mul(parts as u64);
+    scenario.require(needed).map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
+    let parts = Parts::new(scenario.algorithm.routing(), config, parts);
+    let recorder = Recorder::new(goal(scenario), scenario.network.channels());
+    std::thread::scope(|scope| {
+        let parts = &parts;
+        let start =
+            |thread, own| std::thread::Builder::new().spawn_scoped(scope, move || parts.work(thread, own)).is_ok();
+        RunLoop::new(scenario, PartsEngine::new(parts, threads, start, (recorder, observer))).run(seed)
+    })
 }
 
 /// Which messages a run measures.

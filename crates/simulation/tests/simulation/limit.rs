@@ -1,9 +1,14 @@
 //! The program that `benches/limit` measures against finds the same latencies as the engines: another implementation of the model, of one case.
 
 #[path = "../../benches/limit/kernel.rs"]
+#[allow(dead_code, reason = "the program measures more")]
 mod kernel;
+#[path = "../../benches/limit/parts.rs"]
+#[allow(dead_code, reason = "the program measures more")]
+mod parts;
 
-use kernel::Case;
+use kernel::{Case, Clock};
+use parts::Post;
 use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
 use wormcast_simulation::{EngineChoice, Scenario, simulate};
@@ -38,11 +43,28 @@ fn a_program_for_one_case_finds_the_same_latencies() {
             &serde_json::from_value(run).unwrap(),
         )
         .unwrap();
-        let expected = kernel::simulate(&case);
+        let expected = kernel::simulate(&case, &mut Clock::default());
+        for (strips, threaded) in [(1, true), (2, false), (2, side == 16), (3, side == 4), (4, false)] {
+            let (outcome, _) = parts::simulate(&case, (strips, Post::Exact), threaded, &mut Clock::default());
+            assert_eq!(outcome, expected, "{side}x{side}, {flits} flits, {strips} strips");
+        }
         for engine in [EngineChoice::Worm, EngineChoice::Flit] {
             let result = simulate(&scenario, engine, case.seed).unwrap();
             let found = (result.latency.last.mean.unwrap(), result.flit_hops);
             assert_eq!(found, (expected.mean_latency, expected.flit_hops), "{engine:?}, {side}x{side}, {flits} flits");
         }
+    }
+}
+
+/// What strips tell each other comes a cycle late, or in the order in which it comes: another result.
+#[test]
+fn strips_notice_wrong_times_and_a_wrong_order() {
+    for (side, flits, buffer, rate) in [(8, 20, 4, 2.0), (6, 9, 2, 5.0)] {
+        let case = Case { side, flits, buffer, rate, cycle_ns: 5.0, messages: 3000, seed: 3 };
+        let expected = kernel::simulate(&case, &mut Clock::default());
+        let of = |post| parts::simulate(&case, (3, post), false, &mut Clock::default()).0;
+        assert_eq!(of(Post::Exact), expected);
+        assert_ne!(of(Post::Late), expected);
+        assert_ne!(of(Post::Unsorted), expected);
     }
 }

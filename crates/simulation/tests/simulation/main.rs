@@ -21,6 +21,7 @@ mod switches;
 mod switches_equality;
 mod switches_stress;
 mod tables;
+mod threads;
 mod tree_safety;
 mod virtual_channels;
 mod waits;

@@ -734,3 +734,35 @@ fn flit_hops_are_those_of_all_channels() {
     let busy: u64 = links.map(|line| line.split(',').nth(column).unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(run["flit_hops"], busy);
 }
+
+/// The same bytes on any number of threads; where one has to do, that is said.
+#[test]
+fn threads_share_a_run_or_the_command_says_why_not() {
+    let folder = Folder::with(&[]);
+    let simulate = |more: &[&str]| {
+        let small = ["simulate", "--set", "algorithm=separate", "--set", "run.messages=200", "--format", "json"];
+        folder.run(&[&small[..], more].concat())
+    };
+    let expected = simulate(&[]);
+    assert_eq!(expected.code, 0, "{expected:?}");
+    for threads in ["1", "2", "3"] {
+        let outcome = simulate(&["--threads", threads]);
+        assert_eq!((outcome.code, &outcome.stdout), (0, &expected.stdout));
+        assert!(!outcome.stderr.contains("warning: "), "{}", outcome.stderr);
+    }
+    let because = |more: &[&str], reason: &str| {
+        let alone = simulate(more);
+        let outcome = simulate(&[more, &["--threads", "2"]].concat());
+        assert_eq!((outcome.code, outcome.stdout), (0, alone.stdout));
+        let warning = format!("warning: `--threads 2`: the run has one thread, as {reason}\n");
+        assert!(outcome.stderr.contains(&warning), "{}", outcome.stderr);
+    };
+    because(&["--engine", "flit"], "it is not simulated by the worm engine");
+    because(&["--timeline", "t.json"], "what is asked for needs the events of the whole network in their order");
+    because(&["--set", "algorithm=spam"], "some of its worms may branch, or wait for the delivery of another one");
+    because(
+        &["--set", "switching.selection=random"],
+        "which channels its headers take depends on more than what is free",
+    );
+    assert_eq!(simulate(&["--threads", "0"]).code, 2);
+}

@@ -76,6 +76,7 @@ impl PathFlits {
     /// Moves every flit that can move, from the header backwards: a flit crosses if it was there at the start of the cycle and
     /// the buffer ahead has room, counting the flit that leaves it in this same cycle. Calls `cross` with each vertex that a
     /// flit leaves and the flit's number.
+    #[inline]
     fn step(
         &mut self,
         route: &PathRoute,

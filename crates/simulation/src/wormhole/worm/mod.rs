@@ -6,6 +6,7 @@
 
 mod copies;
 mod header_flits;
+pub(crate) mod parts;
 mod paths;
 mod trees;
 
@@ -17,6 +18,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
+use crate::core::part::Leaving;
 use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
 use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
@@ -108,7 +110,11 @@ impl Flits for WormMovement {
                 times.strips(freed);
             }
             let routed = freed + 1 + Cycle::from(config.routing_delay);
-            channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
+            if O::PART && !channels.part.has(route.at) {
+                channels.part.leaving.push(Leaving { routed, slot, vertex: vertex + 1, stripped });
+            } else {
+                channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
+            }
         }
         // Most headers are still within the reach of the flits behind them: no departure can be known.
         if times.has_more(route, vertex + 1, pace) {
@@ -153,6 +159,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     }
 
     /// A header crosses what it was granted at a vertex, in this same cycle.
+    #[inline]
     fn header_leaves(&mut self, slot: u32, vertex: u32) {
         let core = &mut self.core;
         let now = core.now;
@@ -223,6 +230,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
 
     /// The last flit of a worm crosses the consumption channels at a vertex of a path, or that of a delivery of a tree, in this
     /// cycle.
+    #[inline]
     fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
         match core.worms[slot as usize].route {
@@ -257,6 +265,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
 impl<O: Observer> Movement<O> for WormMovement {
     const NAME: &'static str = "worm";
 
+    #[inline]
     fn next_event(engine: &WormEngine<'_, O>) -> Option<Cycle> {
         engine.core.next_event()
     }
@@ -267,10 +276,14 @@ impl<O: Observer> Movement<O> for WormMovement {
         live.map(|worm| last_departure(&worm.route)).max().map_or(core.now, |last| core.now.max(last + 1))
     }
 
+    #[inline]
     fn follow(engine: &mut WormEngine<'_, O>) {
         for position in 0..engine.core.granted.len() {
             let (slot, vertex) = engine.core.granted[position];
             engine.header_leaves(slot, vertex);
+        }
+        if O::PART {
+            engine.core.forget_deliveries();
         }
         for position in 0..engine.core.channels.delivering.len() {
             let Event { slot, vertex: which, .. } = engine.core.channels.delivering[position];

@@ -139,13 +139,12 @@ impl PathTimes {
     fn settle_first<O: Observer>(&mut self, route: &mut PathRoute, pace: Pace, departures: &mut Departures<'_, O>) {
         let v = self.settled;
         let mut held_until = route.hop(v).leaves;
-        while let Some(&m) = self.window.front() {
-            if m > v {
-                let room = u64::from(m - v) * u64::from(pace.buffer);
-                held_until = held_until.max(route.hop(m).leaves.saturating_sub(room));
-                break;
-            }
-            self.window.pop_front();
+        if self.window.front().is_some_and(|&m| m <= v) {
+            self.forget_until(v);
+        }
+        if let Some(&m) = self.window.front() {
+            let room = u64::from(m - v) * u64::from(pace.buffer);
+            held_until = held_until.max(route.hop(m).leaves.saturating_sub(room));
         }
         self.last_departure = held_until + Cycle::from(pace.flits - 1);
         let hop = route.hop_mut(v);
@@ -153,6 +152,14 @@ impl PathTimes {
         let hop = *hop;
         self.settled += 1;
         departures.found(route, v, hop);
+    }
+
+    /// Takes the vertices out of the window that the first one waits for no longer.
+    #[inline(never)]
+    fn forget_until(&mut self, v: u32) {
+        while self.window.front().is_some_and(|&m| m <= v) {
+            self.window.pop_front();
+        }
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.

@@ -19,6 +19,7 @@ pub(super) struct LinkShares(Option<Vec<f64>>);
 impl Observer for LinkShares {
     const END: bool = true;
     const RELEASES: bool = false;
+    const CHANNELS: bool = false;
 
     fn ended(&mut self, end: &RunEnd<'_>) {
         let cycles = end.window.1.saturating_sub(end.window.0);

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::network::watch::{ask, step};
 use crate::program;
 use crate::simulation::{
     BufferLog, ChannelUse, Cycle, DeliveryLog, Observer, Replay, ReplayRun, RunResult, Scenario, SimulationError,
-    Timeline, replay_settings, simulate_observed,
+    Timeline, one_thread_because, replay_settings, simulate_observed, simulate_on,
 };
 use crate::work::SIMULATING;
 
@@ -28,8 +29,7 @@ pub(super) fn observed(
     end: &mut AtEnd,
     out: &mut dyn Write,
 ) -> Result<Result<RunResult, SimulationError>, Failure> {
-    let Arguments { timeline, replay, deliveries, channels, buffers, .. } = arguments;
-    let (engine, seed) = (spec.engine, spec.seed);
+    let Arguments { timeline, replay, deliveries, channels, buffers, threads, .. } = arguments;
     let (network, config) = (scenario.network(), scenario.engine_config());
     let space = ChannelSpace::new(network, config.ports);
     let mut free: Option<Box<dyn Write + '_>> = Some(Box::new(out));
@@ -51,11 +51,9 @@ pub(super) fn observed(
     let mut always = (shares, &mut interruption);
     let result = match (&observer, waits) {
         // An engine compiled for these alone asks for nothing else.
-        (((None, None), (None, (None, None))), None) => simulate_observed(scenario, engine, seed, &mut always),
-        (((None, None), (None, (None, None))), waits) => {
-            simulate_observed(scenario, engine, seed, &mut (always, waits))
-        }
-        (_, waits) => simulate_observed(scenario, engine, seed, &mut ((always, waits), &mut observer)),
+        (((None, None), (None, (None, None))), None) => simulated(scenario, spec, &mut always, *threads),
+        (((None, None), (None, (None, None))), waits) => alone(scenario, spec, &mut (always, waits), *threads),
+        (_, waits) => alone(scenario, spec, &mut ((always, waits), &mut observer), *threads),
     };
     let Ok(run) = &result else { return Ok(result) };
     *interrupted = interruption.stopped.get();
@@ -65,7 +63,7 @@ pub(super) fn observed(
         finished(path, drawn.finish())?;
     }
     if let (Some(path), Some(recorded)) = (replay, recorded) {
-        let settings = replay_settings(scenario, &run.engine, seed);
+        let settings = replay_settings(scenario, &run.engine, spec.seed);
         let program = format!("wormcast {}", program::version());
         let run = ReplayRun {
             program: &program,
@@ -90,6 +88,39 @@ pub(super) fn observed(
     Ok(result)
 }
 
+/// Simulates on as many threads as are asked for and can share the run.
+fn simulated<O: Observer>(
+    scenario: &Scenario,
+    spec: &PointSpec,
+    observer: &mut O,
+    threads: NonZeroUsize,
+) -> Result<RunResult, SimulationError> {
+    if threads > NonZeroUsize::MIN {
+        warn_of_one_thread(threads, one_thread_because::<O>(scenario, spec.engine));
+    }
+    simulate_on(scenario, spec.engine, spec.seed, observer, threads)
+}
+
+/// Simulates for an observer that wants one thread.
+fn alone<O: Observer>(
+    scenario: &Scenario,
+    spec: &PointSpec,
+    observer: &mut O,
+    threads: NonZeroUsize,
+) -> Result<RunResult, SimulationError> {
+    if threads > NonZeroUsize::MIN {
+        warn_of_one_thread(threads, one_thread_because::<O>(scenario, spec.engine));
+    }
+    simulate_observed(scenario, spec.engine, spec.seed, observer)
+}
+
+/// Says why a run has one thread though more are asked for.
+pub(super) fn warn_of_one_thread(threads: NonZeroUsize, reason: Option<&str>) {
+    if let (true, Some(reason)) = (threads > NonZeroUsize::MIN, reason) {
+        Failure::warn(&format!("`--threads {threads}`: the run has one thread, as {reason}"));
+    }
+}
+
 /// Ends a run that is interrupted, with what it has.
 #[derive(Default)]
 struct Interruption {
@@ -99,6 +130,7 @@ struct Interruption {
 
 impl Observer for Interruption {
     const RELEASES: bool = false;
+    const CHANNELS: bool = false;
 
     fn done(&self) -> bool {
         // Called in every cycle in which something happens.
