@@ -12,8 +12,6 @@ mod look;
 mod scale;
 mod strip;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef};
@@ -161,71 +159,40 @@ fn embed_font() -> Result<(), PlotError> {
     if *good { Ok(()) } else { Err(PlotError::Drawing("the embedded font is damaged".to_owned())) }
 }
 
-/// A pixel's red, green and blue.
-type Colour = [u8; 3];
-
 /// The means of squares of pixels; the result is `width` by `height`.
-fn shrink(pixels: &[u8], width: usize, height: usize) -> Vec<Colour> {
-    let samples = SAMPLES as usize;
-    let (wide, _) = pixels.as_chunks::<3>();
-    let mut small = Vec::with_capacity(width * height);
-    for rows in wide.chunks_exact(width * samples * samples) {
+fn shrink(pixels: &[u8], width: usize, height: usize) -> Vec<u8> {
+    const SQUARE: usize = 3 * SAMPLES as usize;
+    let row = width * SQUARE;
+    let mut small = Vec::with_capacity(width * height * 3);
+    for rows in pixels.chunks_exact(row * SAMPLES as usize) {
         for x in 0..width {
-            let square = rows.chunks_exact(width * samples).flat_map(|row| &row[x * samples..(x + 1) * samples]);
-            let first = rows[x * samples];
+            let lines = rows.chunks_exact(row).map(|line| &line[x * SQUARE..(x + 1) * SQUARE]);
+            let first = &rows[x * SQUARE..][..3];
             // Most of a plot is of one colour.
-            small.push(if square.clone().all(|&colour| colour == first) {
-                first
-            } else {
-                let sums = square.fold([0; 3], |sums: [u32; 3], colour| {
-                    std::array::from_fn(|channel| sums[channel] + u32::from(colour[channel]))
-                });
-                sums.map(|sum| (sum / (SAMPLES * SAMPLES)) as u8)
-            });
+            if lines.clone().all(|line| line[..3] == *first && line[3..] == line[..SQUARE - 3]) {
+                small.extend_from_slice(first);
+                continue;
+            }
+            let mut sums = [0; 3];
+            for pixel in lines.flat_map(|line| line.chunks_exact(3)) {
+                sums.iter_mut().zip(pixel).for_each(|(sum, &value)| *sum += u32::from(value));
+            }
+            small.extend(sums.map(|sum| (sum / (SAMPLES * SAMPLES)) as u8));
         }
     }
     small
 }
 
-/// The colours of a picture, and for each pixel which of them it has; `None` if there are more than a palette takes.
-fn indexed(pixels: &[Colour]) -> Option<(Vec<Colour>, Vec<u8>)> {
-    let (mut palette, mut known) = (Vec::new(), HashMap::new());
-    let mut indices = Vec::with_capacity(pixels.len());
-    let mut last: Option<(Colour, u8)> = None;
-    for &pixel in pixels {
-        let index = match last {
-            Some((colour, index)) if colour == pixel => index,
-            _ => match known.entry(pixel) {
-                Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(new) => {
-                    palette.push(pixel);
-                    *new.insert(u8::try_from(palette.len() - 1).ok()?)
-                }
-            },
-        };
-        last = Some((pixel, index));
-        indices.push(index);
-    }
-    Some((palette, indices))
-}
-
-fn encode(pixels: &[Colour], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
+/// A third of the time that the smallest file takes, for one that is half as large again.
+fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let of_palette = indexed(pixels);
-    let data = if let Some((palette, indices)) = &of_palette {
-        encoder.set_color(png::ColorType::Indexed);
-        encoder.set_palette(palette.as_flattened());
-        // Differences of indices mean nothing.
-        encoder.set_filter(png::Filter::NoFilter);
-        indices
-    } else {
-        encoder.set_color(png::ColorType::Rgb);
-        pixels.as_flattened()
-    };
+    encoder.set_deflate_compression(png::DeflateCompression::Level(1));
+    encoder.set_filter(png::Filter::Paeth);
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(data)?;
+    writer.write_image_data(pixels)?;
     writer.finish()?;
     Ok(bytes)
 }
@@ -235,25 +202,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_have_the_same_pixels_with_a_palette_and_without() {
-        for colours in [1, 200, 256, 257, 4000] {
-            let pixels: Vec<Colour> =
-                (0..4096_u32).map(|i| [(i % colours) as u8, (i % colours / 256) as u8, 7]).collect();
-            assert_eq!(indexed(&pixels).is_some(), colours <= 256);
-            let file = encode(&pixels, 64, 64).unwrap();
-            let mut decoder = png::Decoder::new(std::io::Cursor::new(file));
-            decoder.set_transformations(png::Transformations::EXPAND);
-            let mut read = vec![0; pixels.len() * 3];
-            decoder.read_info().unwrap().next_frame(&mut read).unwrap();
-            assert_eq!(read, pixels.as_flattened());
-        }
+    fn squares_become_their_means() {
+        let row = |colours: [[u8; 3]; 4]| colours.as_flattened().to_vec();
+        let [white, black] = [[255; 3], [0; 3]];
+        let large = [row([white, white, black, white]), row([white, white, [1, 2, 3], white])].concat();
+        assert_eq!(shrink(&large, 2, 1), [white, [127, 128, 128]].as_flattened());
+        let striped = [row([white, white, black, white]), row([black, black, black, white])].concat();
+        assert_eq!(shrink(&striped, 2, 1), [127; 6]);
     }
 
     #[test]
-    fn squares_become_their_means() {
-        let row = |colours: [Colour; 4]| colours.as_flattened().to_vec();
-        let [white, black] = [[255; 3], [0; 3]];
-        let large = [row([white, white, black, white]), row([white, white, [1, 2, 3], white])].concat();
-        assert_eq!(shrink(&large, 2, 1), [white, [127, 128, 128]]);
+    fn pictures_keep_their_pixels() {
+        let pixels: Vec<u8> = (0..32 * 16 * 3).map(|i: u32| (i * i / 7) as u8).collect();
+        let file = encode(&pixels, 32, 16).unwrap();
+        let mut read = vec![0; pixels.len()];
+        png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap().next_frame(&mut read).unwrap();
+        assert_eq!(read, pixels);
     }
 }

@@ -8,6 +8,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::RoutingRelation;
+use crate::relations::up_down::require_ways_back;
 use crate::trees::registry::TreeOptions;
 use crate::trees::spanning_tree::SpanningTree;
 use crate::trees::tarjan_trees::TARJAN_TREES;
@@ -19,6 +20,7 @@ pub const TREE_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
     "up and down one of several edge-disjoint spanning trees, in the source the one with the shortest route",
     TARJAN_TREES.needs,
     |network, options| {
+        require_ways_back(&TREE_ROUTING, network)?;
         let construction = if has_known_trees(network) { DSTM_1_TREES } else { TARJAN_TREES };
         let options = TreeOptions { seed: options.seed, ..TreeOptions::default() };
         Ok(Box::new(TreeRouting::new(network, construction.build(network, &options)?.trees)?))

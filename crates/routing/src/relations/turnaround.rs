@@ -8,6 +8,8 @@ use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
+use crate::relations::destination_tag::DESTINATION_TAG;
+use crate::relations::up_down::UP_DOWN;
 use crate::turns::turn_routing::Adaptivity;
 
 /// [`Turnaround`] with all channels up.
@@ -67,8 +69,12 @@ impl Turnaround {
         if let Some(&stages) = network.shape().bmin() {
             return Ok(Self { network: Arc::clone(network), stages, choice });
         }
-        Err(Unsupported::new(name(choice), TURNAROUND.needs, network)
-            .with_hint("`bmin:KxL` is one, and `up-down` does the same on other networks"))
+        let hint = if network.is_unidirectional() {
+            format!("use `{}`", DESTINATION_TAG.name)
+        } else {
+            format!("`bmin:KxL` is one, and `{}` does the same on other networks", UP_DOWN.name)
+        };
+        Err(Unsupported::new(name(choice), TURNAROUND.needs, network).with_hint(&hint))
     }
 
     /// Replaces `out` by the channels to the right, the preferred one first; `towards` is the position of the destination's switch.

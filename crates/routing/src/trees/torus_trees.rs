@@ -378,6 +378,10 @@ fn torus<'n>(name: &str, network: &'n Network, start: RouterId) -> Result<&'n Gr
     });
     let general = format!("`{}` finds trees of every network", TARJAN_TREES.name);
     let grid = grid.ok_or_else(|| {
+        if network.is_unidirectional() {
+            // No trees are found there.
+            return Unsupported::new(name, NEEDS, network);
+        }
         let error = needs(NEEDS, &general);
         match network.shape().grid().filter(|_| network.shape().wraps()) {
             Some(grid) => {

@@ -358,12 +358,26 @@ fn what_readers_stumbled_over() {
     let message = refused(&["trees", "--topology", "omega:4x2", "--construction", "dstm-tarjan"]);
     assert!(message.contains("`dstm-tarjan` needs links with channels both ways"), "{message}");
     // What is suggested works there.
-    for name in ["chain-ordered", "tree-zero", "spam", "dstm-tarjan-best"] {
+    for (name, needs) in [
+        ("chain-ordered", "links with channels both ways"),
+        ("tree-zero", "links with channels both ways"),
+        ("spam", "links with channels both ways"),
+        ("dstm-tarjan-best", "links with channels both ways"),
+        ("dstm-1", "a torus of two dimensions, each of at least 2 routers"),
+        ("u-min", "a bidirectional multistage network, such as `bmin:4x3`"),
+    ] {
         let plan = ["plan", "--topology", "butterfly:4x2", "--source", "0", "--destinations", "1;5", "--algorithm"];
         let message = refused(&[&plan[..], &[name]].concat());
-        let expected = format!("`{name}` needs links with channels both ways, but `butterfly:4x2` is");
+        let expected = format!("`{name}` needs {needs}, but `butterfly:4x2` is");
         assert!(message.contains(&expected) && message.ends_with("there is `multiport`\n"), "{message}");
         folder.run(&[&plan[..], &["multiport"]].concat()).success();
+    }
+    for name in ["tree", "spam", "up-down", "turn-prohibition", "turnaround", "turnaround-deterministic"] {
+        let routing = ["routing", "--topology", "omega:4x2", "--routing"];
+        let message = refused(&[&routing[..], &[name]].concat());
+        assert!(message.starts_with(&format!("error: `{name}` needs ")), "{message}");
+        assert!(message.ends_with("; use `destination-tag`\n"), "{message}");
+        folder.run(&[&routing[..], &["destination-tag"]].concat()).success();
     }
     let trees = ["routing", "--topology", "apart.edges", "--algorithm", "tree-one"];
     let message = refused(&trees);
