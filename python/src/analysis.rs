@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 use serde::Deserialize;
 use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Settings, of_fabric, of_routing};
+use wormcast::multicast::routing_named;
 use wormcast::routing::{
-    GroupBranching, RoutingDescriptor, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
+    GroupBranching, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
     read_multicast_tables, read_tables,
 };
 use wormcast::simulation::{Buffer, Reservation};
@@ -94,7 +95,7 @@ pub(crate) fn analyse_routing(
     given: &str,
 ) -> PyResult<Analysed> {
     let settings = settings(given)?;
-    let descriptor = RoutingDescriptor::named(routing).map_err(input)?;
+    let descriptor = routing_named(routing).map_err(input)?;
     let root = descriptor.root(&network.network, root).map_err(input)?;
     let options = RoutingOptions { seed, root, ..RoutingOptions::default() };
     let relation = interruptible(py, || descriptor.make(&network.network, &options))?.map_err(input)?;

@@ -9,12 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTracebackMethods;
 use wormcast::multicast::{
     Algorithm, AlgorithmCapabilities, AlgorithmError, Branch, BranchingTrees, Descriptor, Itinerary, Multicast,
-    Options, Path, Plan, Routed, Tree, Worm, replace,
+    Options, Path, Plan, Routed, Tree, Worm, replace, routing_named,
 };
 use wormcast::network::{self as net, ChannelId, NodeId};
-use wormcast::routing::{
-    Branching, Dependencies, RoutingDescriptor, RoutingOptions, RoutingRelation, TurnRouting, WormRule,
-};
+use wormcast::routing::{Branching, Dependencies, RoutingOptions, RoutingRelation, TurnRouting, WormRule};
 
 use crate::failure::input;
 use crate::network::Network;
@@ -55,7 +53,7 @@ pub(crate) fn register(
     promise: &str,
     bind: Py<PyAny>,
 ) -> PyResult<()> {
-    let routing = RoutingDescriptor::named(routing).map_err(input)?;
+    let routing = routing_named(routing).map_err(input)?;
     let promise = match promise {
         "rule" => Promise::Rule,
         "unicasts" => Promise::Unicasts,

@@ -108,6 +108,7 @@ def test_what_is_no_plan_is_told_in_words():
         (None, "found None as a plan; expected a list of worms"),
         ([3], "worm 0 is 3; expected a `Worm`, or the list of the nodes that it visits"),
         ([[3], ["4,4"]], r"worm 1 is \['4,4'\]; expected .*: node 4,4 is out of range"),
+        ([[-1]], r"worm 0 is \[-1\]; expected .*: `-1` is not a node"),
         ([wc.Worm([3], after="0")], "after: found '0'; expected a whole number"),
     ]:
         wc.algorithm("py-none", routing="e-cube", revision=1)(lambda n, s, d, returned=returned: returned)

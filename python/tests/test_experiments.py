@@ -210,6 +210,10 @@ def test_nested_settings_leave_the_others_of_their_table(small):
     dotted = wc.Experiment(small, settings={"run.messages": 200, "traffic.length": 8})
     assert nested.points[0]["spec"]["run"]["warmup"] == 2000
     assert [point["config_hash"] for point in nested.points] == [point["config_hash"] for point in dotted.points]
+    with pytest.raises(wc.InputError, match="settings: `run.messages` is given twice"):
+        wc.Experiment(small, settings={"run": {"messages": 200}, "run.messages": 300})
+    with pytest.raises(wc.InputError, match="seed: 2 contradicts the 3 of `settings`"):
+        wc.simulate(SMALL | {"traffic.multicast.destinations": 3}, settings={"seed": 3}, seed=2)
 
 
 def test_slips_are_told_in_words(small, tmp_path):

@@ -9,13 +9,29 @@ import pytest
 import wormcast as wc
 
 START = """
-import collections, dataclasses, functools, logging, random, sys
+import abc, collections, dataclasses, functools, itertools, logging, random, re, sys, types
 import helper
 import wormcast as wc
 
 LOG = logging.getLogger("x")
 LIMIT = 3
 TABLE = {"a": [1, 2], "b": {"x", "y", "z"}}
+PATTERN = re.compile("[0-4]")
+PROXY = types.MappingProxyType({"least": 1})
+COUNT = itertools.count(3)
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def of(self, node): ...
+
+class Slotted(Base):
+    __slots__ = ("weight",)
+    def __init__(self):
+        self.weight = 5
+    def of(self, node):
+        return node * self.weight
+
+SLOTTED = Slotted()
 
 def distance(a, b):
     return abs(a - b) * 1
@@ -44,6 +60,18 @@ def nested(network, source, destinations):
 def constant(network, source, destinations):
     return [[node] for node in destinations[:LIMIT]]
 
+def pattern(network, source, destinations):
+    return [[node] for node in destinations if PATTERN.match(str(node))]
+
+def proxy(network, source, destinations):
+    return [[node] for node in destinations if node >= PROXY["least"]]
+
+def counted(network, source, destinations):
+    return [[node] for node in destinations if node >= next(COUNT)]
+
+def slotted(network, source, destinations):
+    return [[node] for node in sorted(destinations, key=SLOTTED.of)]
+
 def table(network, source, destinations):
     return [[node] for node in destinations if node in TABLE["a"]]
 
@@ -60,7 +88,7 @@ def recursive(network, source, destinations):
     return [[destinations[0]], *recursive(network, source, destinations[1:])] if destinations else []
 
 FUNCTIONS = {
-    "plain": plain, "nested": nested, "constant": constant, "table": table, "helped": helped, "keyword": keyword, "recursive": recursive,
+    "plain": plain, "pattern": pattern, "proxy": proxy, "counted": counted, "slotted": slotted, "nested": nested, "constant": constant, "table": table, "helped": helped, "keyword": keyword, "recursive": recursive,
     "partial": functools.partial(keyword, least=1), "cached": functools.cache(nested), "decorated": decorate(nested), "object": Chain(),
     "method": Chain(step=2).plan, "closing": closing([1, 2, 3]), "closing over a set": closing({"one", "two", "three"}),
     "closing over more": closing(collections.deque([random.Random(1), Chain(3), wc.Network("mesh:3x3")])),
@@ -81,7 +109,7 @@ def revisions(folder: pathlib.Path, text: str = START, helper: str = HELPER, see
     run = subprocess.run(command, cwd=folder, env={"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     found = dict(line.split("=") for line in run.stdout.splitlines())
-    assert len(found) == 15
+    assert len(found) == 19
     return found
 
 
@@ -96,6 +124,11 @@ def test_revisions_are_the_same_in_every_process(tmp_path):
     [
         ("abs(a - b) * 1", "abs(a - b) * -1", ["nested", "cached", "decorated", "object", "method", "closing over more"]),
         ("LIMIT = 3", "LIMIT = 4", ["constant"]),
+        ('"[0-4]"', '"[0-5]"', ["pattern"]),
+        ('"least": 1', '"least": 2', ["proxy"]),
+        ("count(3)", "count(4)", ["counted"]),
+        ("self.weight = 5", "self.weight = 6", ["slotted"]),
+        ("node * self.weight", "node + self.weight", ["slotted"]),
         ('"a": [1, 2]', '"a": [1, 3]', ["table"]),
         ('{"x", "y", "z"}', '{"x", "y"}', ["table"]),
         ("least=0", "least=2", ["keyword", "partial"]),
@@ -129,6 +162,11 @@ def test_what_cannot_be_told_asks_for_a_revision(tmp_path):
         def plan(network, source, destinations):
             return [[node] for node in destinations if file]
 
-        with pytest.raises(wc.InputError, match="revision: results may depend on .*: give a `revision`"):
-            wc.algorithm("py-open", routing="e-cube")(plan)
+        def naming(network, source, destinations):
+            return [[node] for node in destinations if OPEN]
+
+        for function in (plan, naming):
+            globals()["OPEN"] = file
+            with pytest.raises(wc.InputError, match="revision: results may depend on .*: give a `revision`"):
+                wc.algorithm("py-open", routing="e-cube")(function)
         assert wc.algorithm("py-open", routing="e-cube", revision=7)(plan).revision == 7

@@ -7,7 +7,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from wormcast import _native
 from wormcast._fingerprint import fingerprint
@@ -52,7 +52,11 @@ Rule = Callable[[Network, Channel, Channel], bool]
 def _nodes(network: Network, nodes: Iterable[Node]) -> list[int]:
     """The numbers of nodes, which they are in most plans already."""
     listed = list(nodes)
-    return listed if set(map(type, listed)) <= {int} else [network.node(node) for node in listed]  # type: ignore[return-value]
+    if set(map(type, listed)) <= {int}:
+        numbers = cast("list[int]", listed)
+        if min(numbers, default=0) >= 0:
+            return numbers
+    return [network.node(node) for node in listed]
 
 
 def _given(network: Network, worm: WormLike, source: int) -> _Given:
@@ -177,6 +181,8 @@ def algorithm(
         raise _native.InputError("may_stop: give `may_turn`, too")
 
     whole("revision", revision, 1, 2**32 - 1)
+    if promise is not None and not isinstance(promise, str):
+        raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`")
     if not isinstance(routing, str):
         raise _native.InputError(f"routing: found {routing!r}; expected the name of a routing, such as `e-cube`")
 

@@ -180,7 +180,9 @@ def analyse(
         raise _native.InputError(f"{given_beside[0]}: it is about multicast tables: give `multicast_tables`, too")
     if options or failed_links or local_information:
         raise _native.InputError("options and failed_links: these are told to an algorithm: give one")
-    if (routing is None) == (tables is None):
+    if routing is not None and tables is not None:
+        raise _native.InputError("routing: forwarding tables are one already: give a routing or tables, not both")
+    if routing is None and tables is None:
         raise _native.InputError("expected an algorithm, a routing, or forwarding tables")
     if routing is not None:
         return _found(network, *_native.analyse_routing(network._native, routing, root, seed, given))

@@ -95,7 +95,7 @@ class Experiment:
         settings: Mapping[str, Any] | None = None,
         quick: bool = False,
         variation: str | None = None,
-        algorithms: Iterable[Algorithm] = (),
+        algorithms: Iterable[Algorithm] | Algorithm = (),
         name: str = "experiment",
     ) -> None:
         if settings is not None and not isinstance(settings, Mapping):
@@ -105,7 +105,7 @@ class Experiment:
             path, text = f"{name}.toml", document(source)
         else:
             path, text = os.fspath(source), None
-        self.algorithms = tuple(algorithms)
+        self.algorithms = (algorithms,) if isinstance(algorithms, Algorithm) else tuple(algorithms)
         for own in self.algorithms:
             if not isinstance(own, Algorithm):
                 raise _native.InputError(f"algorithms: found {own!r}; expected what `wormcast.algorithm` makes of a function")
@@ -266,14 +266,17 @@ class Experiment:
             InputError: If the configuration is invalid.
             RunError: If it cannot be simulated.
         """
+        return self._simulated(deliveries, 1)
+
+    def _simulated(self, deliveries: bool, within: int) -> Run:
         if not self.swept:
-            self._warn()
+            self._warn(within + 1)
         return Run(self._ready.simulate(deliveries))
 
-    def _warn(self) -> None:
-        """Warns of settings without effect, and of worms that may deadlock: whoever called."""
+    def _warn(self, within: int = 1) -> None:
+        """Warns of settings without effect, and of worms that may deadlock: whoever called, so many functions of this module further out."""
         for text in self.check():
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=within + 2)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -372,8 +375,8 @@ def simulate(
     if isinstance(source, Experiment):
         if settings or algorithms or seed is not None:
             raise _native.InputError("settings, seed, algorithms: an experiment has its own: give these to it")
-        return source.simulate(deliveries=deliveries)
+        return source._simulated(deliveries, 1)
     given = dict(settings or {})
-    if seed is not None:
-        given["seed"] = seed
-    return Experiment(source, settings=given, algorithms=algorithms).simulate(deliveries=deliveries)
+    if seed is not None and given.setdefault("seed", seed) != seed:
+        raise _native.InputError(f"seed: {seed} contradicts the {given['seed']!r} of `settings`: give one of the two")
+    return Experiment(source, settings=given, algorithms=algorithms)._simulated(deliveries, 1)

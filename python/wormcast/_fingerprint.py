@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import site
 import sys
 import sysconfig
@@ -29,7 +30,7 @@ def fingerprint(what: object) -> bytes:
     with their own code, constants, and what it names in modules of the user's own. Of installed libraries, the name counts alone.
 
     Raises:
-        InputError: If it closes over something of which nothing can be told, such as an open file.
+        InputError: If it closes over something, or names it, of which nothing can be told, such as an open file.
     """
     try:
         return _Walk({}).of(what)
@@ -37,6 +38,8 @@ def fingerprint(what: object) -> bytes:
         raise _native.InputError(f"revision: {what!r} depends on something that is nested too deeply: {_REMEDY}") from problem
 
 
+#: What classes have besides what is written in them.
+_OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__static_attributes__", "__firstlineno__", "_abc_impl")
 _REMEDY = "give a `revision`, and raise it with every change"
 
 
@@ -80,6 +83,10 @@ class _Walk:
             return _joined(type(what).__name__, self.of(what.__func__))
         if isinstance(what, property):
             return _joined("property", self.of(what.fget), self.of(what.fset))
+        if isinstance(what, (types.MappingProxyType, memoryview)):
+            return _joined(type(what).__name__, self.of(dict(what) if isinstance(what, types.MappingProxyType) else what.tobytes()))
+        if isinstance(what, re.Pattern):
+            return _joined("pattern", self.of((what.pattern, what.flags)))
         if isinstance(what, types.ModuleType):
             return _joined("module", what.__name__.encode())
         if isinstance(what, type):
@@ -100,27 +107,20 @@ class _Walk:
         names = sorted(set(_names(function.__code__)))
         for value in (around[name] for name in names if name in around):
             if not isinstance(value, types.ModuleType):
-                named.append(self._of_module(value))
+                named.append(self.of(value))
             elif not _is_library(value.__name__, getattr(value, "__file__", None)):
-                named.extend(self._of_module(getattr(value, name)) for name in names if hasattr(value, name))
+                named.extend(self.of(getattr(value, name)) for name in names if hasattr(value, name))
         defaults = [self.of(function.__defaults__), self.of(function.__kwdefaults__)]
         return _joined("function", self.of(function.__code__), *defaults, _joined("closed", *closed), *named)
-
-    def _of_module(self, value: object) -> bytes:
-        """What a module has under a name; of what cannot be told, such as a log, the kind."""
-        try:
-            return self.of(value)
-        except _native.InputError:
-            return _joined("kind", _name(type(value)))
 
     def _class(self, kind: type) -> bytes:
         module = sys.modules.get(kind.__module__)
         if _is_library(kind.__module__, getattr(module, "__file__", None)):
             return _joined("library", _name(kind))
         members = [
-            _joined(name, self._of_module(member))
+            _joined(name, self.of(member))
             for name, member in sorted(vars(kind).items())
-            if name not in ("__dict__", "__weakref__", "__module__", "__doc__", "__static_attributes__", "__firstlineno__")
+            if name not in _OF_CLASSES and not isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType))
         ]
         return _joined("class", _name(kind), *map(self.of, kind.__bases__), *members)
 
@@ -134,7 +134,8 @@ class _Walk:
             ) from problem
         if isinstance(reduced, str):
             return _joined("named", reduced.encode())
-        parts = [list(part) if _is_iterator(part) else part for part in reduced]
+        # The fourth and the fifth are iterators.
+        parts = [*reduced[:3], *(None if part is None else list(part) for part in reduced[3:5])]
         return _joined("object", self.of(type(what)), *map(self.of, parts))
 
 
@@ -159,10 +160,6 @@ def _names(code: types.CodeType) -> Iterable[str]:
 
 def _name(kind: type) -> bytes:
     return f"{kind.__module__}.{kind.__qualname__}".encode()
-
-
-def _is_iterator(part: object) -> bool:
-    return hasattr(part, "__next__")
 
 
 @functools.cache

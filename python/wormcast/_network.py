@@ -57,7 +57,7 @@ class Network:
         numbers become names, such as ``"a"``, and ``"1,2"`` for ``(1, 2)``, unless there is a ``label`` or a ``name``.
 
         Raises:
-            InputError: If the graph is directed, or is no network.
+            InputError: If the graph is no network, or has an edge one way and none back.
 
         Warns:
             UserWarning: If the graph numbers its nodes otherwise than the network.
@@ -73,7 +73,10 @@ class Network:
             raise _native.InputError(f"found {type(graph).__name__}; expected a graph of NetworkX, such as `networkx.Graph(edges)`")
         data = nx.node_link_data(graph, edges="edges")
         _number(data["nodes"])
-        text = json.dumps(data, default=_plain)
+        try:
+            text = json.dumps(data, default=_plain, allow_nan=False)
+        except ValueError as problem:
+            raise _native.InputError("an attribute of the graph is infinite or no number, which no file has") from problem
         return cls._of(_native.Network.of_text(f"{name}.json", text))
 
     @classmethod

@@ -38,7 +38,7 @@ def whole(name: str, given: SupportsIndex | None, least: int, most: int) -> int 
     if given is None:
         return None
     try:
-        number = operator.index(given)
+        number = operator.index(None if isinstance(given, bool) else given)  # type: ignore[arg-type]
     except TypeError:
         raise InputError(f"{name}: found {given!r}; expected a whole number from {least} to {most}") from None
     if not least <= number <= most:

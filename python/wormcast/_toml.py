@@ -90,8 +90,10 @@ def assignments(settings: Mapping[str, Any]) -> list[str]:
     """Settings beside a file, as ``--set`` takes them."""
     each: dict[str, Any] = {}
     for key, given in settings.items():
+        own = {_key(key): given}
         if key in _SECTIONS and isinstance(given, Mapping):
-            each |= {f"{key}.{_key(name)}": inner for name, inner in given.items()}
-        else:
-            each[_key(key)] = given
+            own = {f"{key}.{_key(name)}": inner for name, inner in given.items()}
+        if twice := each.keys() & own:
+            raise InputError(f"settings: `{min(twice)}` is given twice")
+        each |= own
     return [f"{key}={value(given)}" for key, given in each.items()]

@@ -61,7 +61,7 @@ impl Settings {
             (
                 "consumption_ports",
                 self.consumption_ports.is_some() && !searched,
-                "unicasts hold a consumption channel only where they end",
+                "these worms hold a consumption channel only where they end",
             ),
             (
                 "virtual_channels",

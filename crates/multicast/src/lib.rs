@@ -101,4 +101,6 @@ pub use registry::family::{Family, Routed, Sends};
 pub use registry::options::{
     AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Multicasts, Replacement, Resolution,
 };
-pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register, replace};
+pub use registry::{
+    ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register, replace, routing_named,
+};

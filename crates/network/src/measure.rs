@@ -262,7 +262,11 @@ impl Search<'_> {
 const TOGETHER: usize = 512;
 const WORDS: usize = TOGETHER / 64;
 
-/// Breadth-first searches from many routers at once. Those that come to a router at the same distance follow its channels together.
+/// Searches have come to many routers if they have to more than one of so many.
+const MANY: usize = 4;
+
+/// Breadth-first searches from many routers at once. Those that come to a router at the same distance follow its channels together. Where searches have come to
+/// many routers, it is the others that look whether one has come to a neighbour: a router that all have seen need not.
 struct Searches<'n> {
     network: &'n Network,
     /// By router: which searches have been there, ...
@@ -284,6 +288,10 @@ impl<'n> Searches<'n> {
     /// Searches from these routers, at most [`TOGETHER`].
     fn run(&mut self, sources: Range<usize>) -> Reached {
         self.seen.fill([0; WORDS]);
+        let mut all = [0; WORDS];
+        for bit in 0..sources.len() {
+            all[bit / 64] |= 1 << (bit % 64);
+        }
         let mut found = Reached { routers: sources.len() as u64, ..Reached::default() };
         for (bit, router) in sources.enumerate() {
             self.seen[router][bit / 64] |= 1 << (bit % 64);
@@ -291,21 +299,10 @@ impl<'n> Searches<'n> {
             self.active.push(RouterId::new(router as u32));
         }
         for distance in 1.. {
-            for router in self.active.drain(..) {
-                let searches = std::mem::replace(&mut self.here[router.index()], [0; WORDS]);
-                for channel in self.network.outputs(router) {
-                    let to = self.network.to(channel);
-                    let (seen, next) = (&self.seen[to.index()], &mut self.next[to.index()]);
-                    let (mut before, mut new) = (0, 0);
-                    for ((next, &seen), &coming) in next.iter_mut().zip(seen).zip(&searches) {
-                        before |= *next;
-                        *next |= coming & !seen;
-                        new |= *next;
-                    }
-                    if before == 0 && new != 0 {
-                        self.coming.push(to);
-                    }
-                }
+            if self.active.len() > self.network.routers() / MANY && !self.network.is_unidirectional() {
+                self.look_round(&all);
+            } else {
+                self.go_on();
             }
             let mut reached = 0;
             for &router in &self.coming {
@@ -324,6 +321,49 @@ impl<'n> Searches<'n> {
             std::mem::swap(&mut self.here, &mut self.next);
         }
         found
+    }
+
+    /// Takes all searches to the neighbours of the routers to which they have come.
+    fn go_on(&mut self) {
+        for router in self.active.drain(..) {
+            let searches = std::mem::replace(&mut self.here[router.index()], [0; WORDS]);
+            for channel in self.network.outputs(router) {
+                let to = self.network.to(channel);
+                let (seen, next) = (&self.seen[to.index()], &mut self.next[to.index()]);
+                let (mut before, mut new) = (0, 0);
+                for ((next, &seen), &coming) in next.iter_mut().zip(seen).zip(&searches) {
+                    before |= *next;
+                    *next |= coming & !seen;
+                    new |= *next;
+                }
+                if before == 0 && new != 0 {
+                    self.coming.push(to);
+                }
+            }
+        }
+    }
+
+    /// The same, asked by routers that not all searches have seen; links have both directions.
+    fn look_round(&mut self, all: &[u64; WORDS]) {
+        for router in self.network.router_ids() {
+            let seen = &self.seen[router.index()];
+            if seen == all {
+                continue;
+            }
+            let mut coming = [0; WORDS];
+            for channel in self.network.outputs(router) {
+                let here = &self.here[self.network.to(channel).index()];
+                coming.iter_mut().zip(here).for_each(|(coming, &here)| *coming |= here);
+            }
+            coming.iter_mut().zip(seen).for_each(|(coming, &seen)| *coming &= !seen);
+            if coming != [0; WORDS] {
+                self.next[router.index()] = coming;
+                self.coming.push(router);
+            }
+        }
+        for router in self.active.drain(..) {
+            self.here[router.index()] = [0; WORDS];
+        }
     }
 }
 

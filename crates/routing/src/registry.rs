@@ -129,7 +129,7 @@ impl RoutingDescriptor {
     pub fn named(name: &str) -> Result<&'static Self, UnknownName> {
         ROUTINGS.iter().copied().find(|routing| routing.name == name).ok_or_else(|| {
             let expected = ROUTINGS.iter().map(|routing| routing.name).collect();
-            UnknownName { kind: "routing", given: name.to_owned(), expected }
+            UnknownName { kind: "routing", given: name.to_owned(), expected, instead: None }
         })
     }
 
@@ -263,7 +263,7 @@ impl From<TreesError> for RoutingError {
 
 /// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown {kind} `{}`{}", shortened(given, LONGEST_SHOWN), expected_name(.given, .expected.iter().copied()))]
+#[error("unknown {kind} `{}`{}", shortened(given, LONGEST_SHOWN), self.expected_text())]
 pub struct UnknownName {
     /// What was looked for, such as `routing`.
     pub kind: &'static str,
@@ -271,6 +271,17 @@ pub struct UnknownName {
     pub given: String,
     /// The valid names.
     pub expected: Vec<&'static str>,
+    /// What the name is instead, such as `an algorithm`, which the setting beside this one may take.
+    pub instead: Option<&'static str>,
+}
+
+impl UnknownName {
+    fn expected_text(&self) -> String {
+        match self.instead {
+            Some(instead) => format!(": this is the name of {instead}"),
+            None => expected_name(&self.given, self.expected.iter().copied()),
+        }
+    }
 }
 
 /// The routing relation of this name, made for `network`: [`RoutingDescriptor::named`] and [`make`](RoutingDescriptor::make) in one.

@@ -121,6 +121,14 @@ fn undeclared(algorithm: &dyn Algorithm, worms: Vec<Worm>, declared: &Dependenci
     if let Some((held, next)) = declared.missing(&own(paths)) {
         return Some(doing(network, held, next));
     }
+    if !trees.is_empty() && declared.branching().is_some_and(|branching| branching != algorithm.branching()) {
+        return Some(match algorithm.capabilities().trees {
+            Some(_) => "be replicated by switches as its `BranchingTrees` names them".to_owned(),
+            None => {
+                "be replicated in lockstep, as its capabilities have no `trees` that name other switches".to_owned()
+            }
+        });
+    }
     let uncovered = trees.iter().find_map(|worm| uncovered_tree(algorithm.routing(), worm, declared))?;
     // It may be one of those that were added one by one.
     let own = own(trees);
@@ -298,6 +306,10 @@ mod tests {
             let takes = |channel| network.heading(channel) != Some((0, Direction::Negative));
             Dependencies::of_turning_trees(network, takes, |_, _| true, Branching::LOCKSTEP)
         }
+        /// Trees in switches that store whole worms.
+        fn stored(relation: &dyn RoutingRelation) -> Dependencies<'_> {
+            Dependencies::of_turning_trees(relation.network(), |_| true, |_, _| true, Branching::STORED)
+        }
         /// One tree alone.
         fn added(relation: &dyn RoutingRelation) -> Dependencies<'_> {
             let mut dependencies = Dependencies::new(relation.network());
@@ -316,6 +328,8 @@ mod tests {
         let turns = tree(&[&[4, 7, 8], &[4, 3]]);
         assert_eq!(refused(&turns, &[8, 3], xy), may("turn from 1,1 > 1,2 to 1,2 > 2,2"));
         assert_eq!(refused(&fork, &[3, 5], east), may("branch by 1,1 > 0,1"));
+        let in_lockstep = "be replicated in lockstep, as its capabilities have no `trees` that name other switches";
+        assert_eq!(refused(&fork, &[3, 5], stored), may(in_lockstep));
         assert_eq!(refused(&fork, &[3, 5], added), None);
         assert_eq!(refused(&tree(&[&[4, 3], &[4, 1]]), &[3, 1], added), may("branch: it is a tree"));
     }

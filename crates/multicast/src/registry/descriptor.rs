@@ -11,9 +11,9 @@ use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, Un
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
-use crate::registry::algorithms;
 use crate::registry::family::{Family, Routed, Sends};
 use crate::registry::options::{AlgorithmOption, AlgorithmOptions};
+use crate::registry::{algorithms, routing_named};
 
 /// Makes an algorithm for a network, or returns why it cannot.
 pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
@@ -334,7 +334,7 @@ impl Options {
     /// # Errors
     /// If there is no routing of that name, naming the nearest.
     pub fn routed_by(routing: &str) -> Result<Self, UnknownName> {
-        Ok(Self { routing: Some(RoutingDescriptor::named(routing)?), ..Self::default() })
+        Ok(Self { routing: Some(routing_named(routing)?), ..Self::default() })
     }
 
     /// The options of the routing.
@@ -464,7 +464,7 @@ impl Request {
     pub fn new(algorithm: &str, routing: Option<&str>) -> Result<Self, Refused> {
         let algorithm =
             Descriptor::named(algorithm).map_err(|unknown| Refused::new(RequestPart::Algorithm, unknown))?;
-        let routing = routing.map(RoutingDescriptor::named).transpose();
+        let routing = routing.map(routing_named).transpose();
         let routing = routing.map_err(|unknown| Refused::new(RequestPart::Routing, unknown))?;
         let (faults, options) = (FaultRequest::default(), AlgorithmOptions::default());
         Ok(Self { algorithm, routing, root: None, seed: 0, faults, options, tree_seed: None })

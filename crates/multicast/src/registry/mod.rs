@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use thiserror::Error;
 use wormcast_network::Network;
-use wormcast_routing::UnknownName;
+use wormcast_routing::{RoutingDescriptor, UnknownName};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
@@ -139,9 +139,21 @@ impl Descriptor {
         let find = |known: &[&'static Self]| known.iter().copied().find(|algorithm| algorithm.name == name);
         find(ALGORITHMS).or_else(|| find(&own())).ok_or_else(|| {
             let expected = algorithms().iter().map(|algorithm| algorithm.name).collect();
-            UnknownName { kind: "algorithm", given: name.to_owned(), expected }
+            let instead = RoutingDescriptor::named(name).is_ok().then_some("a routing");
+            UnknownName { kind: "algorithm", given: name.to_owned(), expected, instead }
         })
     }
+}
+
+/// The routing of this name.
+///
+/// # Errors
+/// If there is none, naming the nearest, or saying that it is an algorithm's.
+pub fn routing_named(name: &str) -> Result<&'static RoutingDescriptor, UnknownName> {
+    RoutingDescriptor::named(name).map_err(|unknown| {
+        let instead = Descriptor::named(name).is_ok().then_some("an algorithm");
+        UnknownName { instead, ..unknown }
+    })
 }
 
 /// Whether an algorithm is one that a program [adds](register).

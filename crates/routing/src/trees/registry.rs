@@ -61,7 +61,7 @@ impl TreeDescriptor {
     pub fn named(name: &str) -> Result<&'static Self, UnknownName> {
         TREE_CONSTRUCTIONS.iter().copied().find(|construction| construction.name == name).ok_or_else(|| {
             let expected = TREE_CONSTRUCTIONS.iter().map(|construction| construction.name).collect();
-            UnknownName { kind: "tree construction", given: name.to_owned(), expected }
+            UnknownName { kind: "tree construction", given: name.to_owned(), expected, instead: None }
         })
     }
 

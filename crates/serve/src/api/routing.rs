@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use wormcast_analysis::{
     CycleResource, Fabric, Report, Settings, dependencies_of_algorithm, of_algorithm, of_fabric, of_routing, of_tables,
 };
-use wormcast_multicast::AlgorithmOption;
+use wormcast_multicast::{AlgorithmOption, routing_named};
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{
-    Dependencies, ForwardingTables, GroupBranching, MulticastTables, RoutingDescriptor, RoutingOptions,
-    RoutingRelation, VirtualLanes, read_levels, read_maps, read_members, read_multicast_tables, read_tables,
+    Dependencies, ForwardingTables, GroupBranching, MulticastTables, RoutingOptions, RoutingRelation, VirtualLanes,
+    read_levels, read_maps, read_members, read_multicast_tables, read_tables,
 };
 
 use super::choice::{OFTEN, ONCE, options, request};
@@ -101,7 +101,7 @@ fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subje
             Ok(Subject::Algorithm(request.make(network).map_err(Refusal::bad_input)?))
         }
         (None, None, Some(routing)) => {
-            let routing = RoutingDescriptor::named(routing).map_err(Refusal::bad_input)?;
+            let routing = routing_named(routing).map_err(Refusal::bad_input)?;
             let root = routing.root(network, given.get("root")).map_err(Refusal::bad_input)?;
             let options = options(given, &state.folder)?;
             if let Some(other) =

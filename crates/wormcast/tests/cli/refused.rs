@@ -102,6 +102,9 @@ fn names_that_nobody_knows_are_refused_by_what_reads_a_store() {
             "sweep.algorithm=[\"dual-path\", \"multy-path\"]",
             "unknown algorithm `multy-path`; did you mean `multi-path`?",
         ),
+        ("algorithm=e-cube", "unknown algorithm `e-cube`: this is the name of a routing"),
+        ("sweep.algorithm=[\"dual-path\",\"e-cube\"]", "unknown algorithm `e-cube`: this is the name of a routing"),
+        ("routing=dual-path", "unknown routing `dual-path`: this is the name of an algorithm"),
         ("sweep.algorithm=[\"dual-paht\"]", "unknown algorithm `dual-paht`; did you mean `dual-path`?"),
         ("sweep.algorithm=[\"dual-path\", \"u-cube\"]", "`u-cube`"),
     ];

@@ -46,7 +46,7 @@ fn options_about_other_worms_are_refused_or_warned_of() {
         let expected: Vec<String> = warnings.iter().map(|warning| format!("warning: {warning}")).collect();
         assert_eq!(outcome.stderr.lines().collect::<Vec<_>>(), expected, "{arguments:?}");
     };
-    let unicasts = "makes no difference: unicasts hold a consumption channel only where they end";
+    let unicasts = "makes no difference: these worms hold a consumption channel only where they end";
     idle(
         &["--routing", "e-cube", "--consumption-ports", "2", "--virtual-channels", "2", "--seed", "1"],
         &[

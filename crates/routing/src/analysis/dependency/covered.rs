@@ -3,7 +3,7 @@
 use fixedbitset::FixedBitSet;
 use wormcast_network::ChannelId;
 
-use super::Dependencies;
+use super::{Branching, Dependencies};
 use crate::capabilities::VcRange;
 
 /// The trees that dependencies are about.
@@ -11,7 +11,7 @@ pub(super) enum CoveredTrees {
     /// Only those that were added one by one, if any.
     Added,
     /// All whose channels are among these and follow each other by dependencies other than these, which are between branches.
-    Turning { takes: FixedBitSet, between: Vec<(u32, u32)> },
+    Turning { takes: FixedBitSet, between: Vec<(u32, u32)>, branching: Branching },
     /// All whose branches go down spanning trees, on these channels.
     Spanning { down: FixedBitSet },
     /// Those of worms that switches route and replicate.
@@ -67,6 +67,14 @@ impl Dependencies<'_> {
         let channel = || tree.iter().find(|(channel, ..)| !permitted.contains(channel.index()));
         let uncovered = turn.map(|(held, next)| Uncovered::Turn(held, next));
         uncovered.or_else(|| channel().map(|&(channel, ..)| Uncovered::Channel(channel)))
+    }
+
+    /// The switches that replicate the trees, where that is known of all of them.
+    pub fn branching(&self) -> Option<Branching> {
+        match &self.covered {
+            &CoveredTrees::Turning { branching, .. } => Some(branching),
+            _ => self.apart.1.first().and_then(Self::branching),
+        }
     }
 
     /// Whether dependencies between branches of `others` are missing here. As [`missing`](Self::missing), whose dependencies are not looked at again.

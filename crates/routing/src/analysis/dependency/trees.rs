@@ -59,7 +59,7 @@ impl<'n> Dependencies<'n> {
             dependencies.waits[turns..].iter().filter(|pair| !is_turn(pair)).copied().collect();
         between.sort_unstable();
         let taken = network.channel_ids().filter(|&channel| takes(channel)).map(ChannelId::index).collect();
-        dependencies.covered = CoveredTrees::Turning { takes: taken, between };
+        dependencies.covered = CoveredTrees::Turning { takes: taken, between, branching };
         if !branching.separate {
             for router in network.router_ids() {
                 if network.nodes_of(router).len() > 0 {
