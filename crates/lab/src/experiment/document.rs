@@ -317,8 +317,15 @@ impl Document {
                 let empty = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
                 table.insert(Spanned::new(span.clone(), Cow::Owned(name.clone())), empty);
             }
+            let place = table.get(name.as_str()).map(Spanned::span);
             let Some(DeValue::Table(inner)) = table.get_mut(name.as_str()).map(Spanned::get_mut) else {
                 let parent = path[..=depth].join(".");
+                if let (Some(place), Some(first)) = (place, keys_of(&parent).first()) {
+                    // Who sets something in a table is right.
+                    let message =
+                        format!("`{parent}` is not a table: expected one, such as `{parent} = {{ {first} = … }}`");
+                    return Err(self.error(place, message));
+                }
                 let message = format!("`{}` names no setting: `{parent}` is not a table", path.join("."));
                 return Err(self.error(span.clone(), message));
             };

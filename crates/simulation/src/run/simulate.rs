@@ -273,9 +273,9 @@ fn sends_paths_at_once(scenario: &Scenario) -> bool {
     let Some(descriptor) = Descriptor::named(algorithm.name()).ok().filter(|descriptor| !descriptor.is_own()) else {
         return false;
     };
-    let unicasts = scenario.traffic.most(scenario.network.nodes()).1 <= 1 || algorithm.name() == "separate";
-    let paths = descriptor.sends == Some(Sends::Paths) && !worm_kinds(algorithm).triggered;
-    !scenario.may_send_trees && (unicasts || paths)
+    let only_unicasts = scenario.traffic.most(scenario.network.nodes()).1 <= 1;
+    let at_once = matches!(descriptor.sends, Some(Sends::Unicasts | Sends::Paths)) && !worm_kinds(algorithm).triggered;
+    !scenario.may_send_trees && (only_unicasts || at_once)
 }
 
 /// As [`simulate_observed`], in so many parts of the network if [several threads can share it](one_thread_because), on as many threads, but no more than there are

@@ -178,6 +178,8 @@ fn plans_ask_for_no_virtual_channels() {
 
 #[test]
 fn slips_of_the_pen_are_recognised() {
+    let swept = ["--set=sweep.traffic.arrivals.rate=[0.1]", "--set=traffic.arrivals=poisson"];
+    refused(&swept, "--set traffic.arrivals=poisson: `traffic.arrivals` is not a table: expected one, such as");
     refused(&["--set=traffic.rate=0.01"], "did you mean `traffic.arrivals.rate`?");
     let comma = Folder::with(&[("comma.toml", &IDLE.replace("rate = 0.1", "rate = 0,1"))]);
     let comma = comma.run(&["simulate", "comma.toml"]).bad_input();

@@ -709,6 +709,13 @@ fn trees_are_built_and_tables_repaired() {
     assert!(
         refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")
     );
+    // OpenSM's own files are not taken for those of an earlier repair.
+    folder.write("its/opensm.conf", b"mine");
+    let message = refused(&[&beside[..3], &["its"]].concat());
+    assert!(message.contains("`its/opensm.conf` is there, and no repair has written it"), "{message}");
+    assert_eq!(folder.files("its"), ["opensm.conf"]);
+    folder.write("repaired/opensm.conf", b"mine");
+    assert!(refused(&beside).contains("`repaired/opensm.conf` is there, and no repair has written it"));
     let own =
         folder.run(&["routing", "--topology", FABRIC, "--tables", "repaired/lfts", "--repair", "repaired"]).bad_input();
     assert!(own.contains("repaired/lfts"), "{own}");

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::super::output::{Files, write_to};
 use super::super::results::make_folder;
-use super::repaired::{WRITTEN, write_repair};
+use super::repaired::{WRITTEN, check_folder, write_repair};
 use super::{Printed, first_of, refusal};
 use crate::analysis::{Fabric, Settings, of_fabric};
 use crate::failure::Failure;
@@ -298,6 +298,7 @@ pub(super) fn analyse(
         let count = arguments.lanes_of_repair(lanes.as_ref())?;
         // A repair may take minutes: one that could not be written is not begun.
         make_folder(folder)?;
+        check_folder(folder)?;
         let multicasts = multicasts.unwrap_or_else(|| MulticastTables::empty(network));
         let repair = repair(tables, &multicasts, lanes.as_ref(), count).map_err(Failure::bad_input)?;
         printed.repair = Some(write_repair(folder, (lanes.as_ref(), count), (tables, &multicasts), &repair, settings)?);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::output::write_to;
 use super::refusal;
@@ -25,8 +25,11 @@ pub(super) const WRITTEN: [&str; 9] = [
     "qos-policy.conf",
     "opensm.conf",
     "numbering.csv",
-    "repair.json",
+    REPORT,
 ];
+
+/// What the repair says of itself.
+const REPORT: &str = "repair.json";
 
 /// A figure before and after a repair.
 #[derive(Serialize)]
@@ -141,6 +144,28 @@ impl Repaired {
     }
 }
 
+/// Checks that what a repair would replace or remove was left by another one: OpenSM's own files have such names.
+pub(super) fn check_folder(folder: &Path) -> Result<(), Failure> {
+    #[derive(Deserialize)]
+    struct Earlier {
+        files: Vec<String>,
+        /// Nothing else has both.
+        #[serde(rename = "levels_of_groups")]
+        _levels: serde_json::Value,
+    }
+    let earlier = fs::read(folder.join(REPORT)).ok();
+    let earlier = earlier.and_then(|text| serde_json::from_slice::<Earlier>(&text).ok());
+    let files = earlier.map_or_else(Vec::new, |earlier| earlier.files);
+    let is_of_another = |name: &&&str| folder.join(name).exists() && !files.iter().any(|file| file == *name);
+    match WRITTEN.iter().find(is_of_another) {
+        Some(name) => Err(Failure::BadInput(format!(
+            "`{}` is there, and no repair has written it: expected a folder of its own for `--repair`, or that of an earlier repair",
+            folder.join(name).display()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Writes the files of a repair, and says what it costs.
 pub(super) fn write_repair(
     folder: &Path,
@@ -214,8 +239,8 @@ pub(super) fn write_repair(
         largest_load: BeforeAfter { before: before.load.max, after: after.load.max },
         groups: groups.collect(),
     };
-    repaired.files.push("repair.json");
-    files.push(("repair.json", serde_json::to_string_pretty(&repaired).map_err(Failure::failed)? + "\n"));
+    repaired.files.push(REPORT);
+    files.push((REPORT, serde_json::to_string_pretty(&repaired).map_err(Failure::failed)? + "\n"));
     // What another repair left there would be taken for this one's.
     for name in WRITTEN {
         if !files.iter().any(|&(own, _)| own == name) && folder.join(name).exists() {

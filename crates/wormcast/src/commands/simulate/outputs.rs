@@ -95,9 +95,7 @@ fn simulated<O: Observer>(
     observer: &mut O,
     threads: NonZeroUsize,
 ) -> Result<RunResult, SimulationError> {
-    if threads > NonZeroUsize::MIN {
-        warn_of_one_thread(threads, one_thread_because::<O>(scenario, spec.engine));
-    }
+    warn_if_alone::<O>(scenario, spec, threads);
     simulate_on(scenario, spec.engine, spec.seed, observer, threads)
 }
 
@@ -108,10 +106,14 @@ fn alone<O: Observer>(
     observer: &mut O,
     threads: NonZeroUsize,
 ) -> Result<RunResult, SimulationError> {
+    warn_if_alone::<O>(scenario, spec, threads);
+    simulate_observed(scenario, spec.engine, spec.seed, observer)
+}
+
+fn warn_if_alone<O: Observer>(scenario: &Scenario, spec: &PointSpec, threads: NonZeroUsize) {
     if threads > NonZeroUsize::MIN {
         warn_of_one_thread(threads, one_thread_because::<O>(scenario, spec.engine));
     }
-    simulate_observed(scenario, spec.engine, spec.seed, observer)
 }
 
 /// Says why a run has one thread though more are asked for.
