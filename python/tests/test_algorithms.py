@@ -109,6 +109,10 @@ def test_what_is_no_plan_is_told_in_words():
         ([3], "worm 0 is 3; expected a `Worm`, or the list of the nodes that it visits"),
         ([[3], ["4,4"]], r"worm 1 is \['4,4'\]; expected .*: node 4,4 is out of range"),
         ([[-1]], r"worm 0 is \[-1\]; expected .*: `-1` is not a node"),
+        ([wc.Worm([3], exit=3)], "worm 0: exit: found 3; expected a channel"),
+        ([wc.Worm(branches=[((0, 1), None)])], r"worm 0: branch 0: found \(\(0, 1\), None\); expected a channel, the position"),
+        ([wc.Worm(branches=[(("0,0", "1,0"), None, [1])])], "worm 0: branch 0: found .*; expected a channel, by the numbers"),
+        ([wc.Worm(branches=[((0, 1), -1, [1])])], "worm 0: branch 0, its parent: found -1; expected a whole number"),
         ([wc.Worm([3], after="0")], "after: found '0'; expected a whole number"),
     ]:
         wc.algorithm("py-none", routing="e-cube", revision=1)(lambda n, s, d, returned=returned: returned)

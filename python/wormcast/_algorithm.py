@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import operator
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -59,15 +60,35 @@ def _nodes(network: Network, nodes: Iterable[Node]) -> list[int]:
     return [network.node(node) for node in listed]
 
 
+def _channel(name: str, channel: Channel) -> Channel:
+    try:
+        start, end = map(operator.index, channel)
+    except (TypeError, ValueError):
+        raise _native.InputError(f"{name}: found {channel!r}; expected a channel, by the numbers of the routers at its ends") from None
+    if min(start, end) < 0:
+        raise _native.InputError(f"{name}: found {channel!r}; there is no router below 0")
+    return start, end
+
+
+def _branch(network: Network, position: int, branch: object) -> tuple[Channel, int | None, list[int]]:
+    name = f"branch {position}"
+    if not isinstance(branch, Sequence) or isinstance(branch, str) or len(branch) != 3:
+        expected = "expected a channel, the position of the branch before it or None, and the nodes that it delivers to"
+        raise _native.InputError(f"{name}: found {branch!r}; {expected}")
+    channel, parent, delivers = branch
+    return _channel(name, channel), whole(f"{name}, its parent", parent, 0, 2**32 - 1), _nodes(network, delivers)
+
+
 def _given(network: Network, worm: WormLike, source: int) -> _Given:
     if not isinstance(worm, Worm):
         return (source, None, None, _nodes(network, worm), None)
     sender = source if worm.sender is None else network.node(worm.sender)
     after = whole("after", worm.after, 0, 2**32 - 1)
+    exit = None if worm.exit is None else _channel("exit", worm.exit)
     branches = None
     if worm.branches is not None:
-        branches = [((a, b), parent, _nodes(network, delivers)) for (a, b), parent, delivers in worm.branches]
-    return (sender, after, worm.exit, _nodes(network, worm.stops), branches)
+        branches = [_branch(network, position, branch) for position, branch in enumerate(worm.branches)]
+    return (sender, after, exit, _nodes(network, worm.stops), branches)
 
 
 def _plan(network: Network, worms: Iterable[WormLike], source: int) -> list[_Given]:
@@ -78,6 +99,8 @@ def _plan(network: Network, worms: Iterable[WormLike], source: int) -> list[_Giv
         try:
             given.append(_given(network, worm, source))
         except (TypeError, ValueError) as problem:
+            if isinstance(worm, Worm) and isinstance(problem, _native.InputError):
+                raise _native.InputError(f"worm {position}: {problem}") from problem
             expected = "expected a `Worm`, or the list of the nodes that it visits"
             reason = f": {problem}" if isinstance(problem, _native.InputError) else ""
             raise _native.InputError(f"worm {position} is {worm!r}; {expected}{reason}") from problem

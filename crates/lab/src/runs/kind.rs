@@ -189,6 +189,10 @@ impl PointSpec {
                 let Some(sets) = u32::try_from(messages.unwrap_or(1)).ok().filter(|&sets| sets > 0) else {
                     return Err(("run.messages", format!("`run.messages`: expected 1 to {} sets of trees", u32::MAX)));
                 };
+                if self.root.is_some() {
+                    let problem = "with `mode = \"trees\"`, `options.first` says where trees begin: leave it out";
+                    return Err(("root", format!("`root`: {problem}")));
+                }
                 if !self.faults.links.is_empty() || self.faults.random > 1 {
                     let problem = "draws one failed link for each set, `random = 1`, or none";
                     return Err(("faults", format!("`faults`: `mode = \"trees\"` {problem}")));

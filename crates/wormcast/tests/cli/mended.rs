@@ -178,6 +178,8 @@ fn plans_ask_for_no_virtual_channels() {
 
 #[test]
 fn slips_of_the_pen_are_recognised() {
+    let trees = ["--set=algorithm=spam", "--set=run={ mode = 'trees' }", "--set=traffic={}", "--set=root=5"];
+    refused(&trees, "`options.first` says where trees begin");
     let swept = ["--set=sweep.traffic.arrivals.rate=[0.1]", "--set=traffic.arrivals=poisson"];
     refused(&swept, "--set traffic.arrivals=poisson: `traffic.arrivals` is not a table: expected one, such as");
     refused(&["--set=traffic.rate=0.01"], "did you mean `traffic.arrivals.rate`?");
