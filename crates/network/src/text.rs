@@ -28,6 +28,11 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     (distance == 0 || length > 2 && 3 * distance <= length + 1).then_some(name)
 }
 
+/// Whether one letter makes the difference between two names: wrong, missing, or exchanged with the next.
+pub fn is_a_letter_off(given: &str, name: &str) -> bool {
+    given.len().max(name.len()) <= LONGEST && strsim::damerau_levenshtein(given, name) == 1
+}
+
 /// The nearest name as the end of a message: `; did you mean …?`, or nothing.
 pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, candidates).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))

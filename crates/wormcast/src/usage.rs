@@ -82,12 +82,15 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
             // What is merely as long is not meant, but what begins so may be.
             let is_meant = |meant: &&str| meant.starts_with(value) || nearest(value, [*meant]).is_some();
             let suggested = text(ContextKind::SuggestedValue).filter(is_meant);
-            Some(match suggested.or_else(|| nearest(value, names())) {
+            // Capitals and underscores are no letters of another name.
+            let plain = value.to_lowercase().replace('_', "-");
+            let same = names().find(|&name| name == plain);
+            Some(match same.or(suggested).or_else(|| nearest(value, names())) {
                 _ if value.is_empty() => {
                     format!("a value is required for '{argument}' but none was supplied{expected}")
                 }
                 // Somebody who gives an exact name of something else means that.
-                _ if let Some(other) = option_with(value, argument) => {
+                _ if let (None, Some(other)) = (same, option_with(value, argument)) => {
                     format!("invalid value '{value}' for '{argument}'{expected}; '{value}' is a value of `{other}`")
                 }
                 // A short list tells what else there is.
@@ -238,6 +241,9 @@ mod tests {
         assert_eq!(said("wormcast plan --src-dst 4,3"), "unexpected argument '--src-dst'");
         assert!(said(&format!("{start} --algorithm DSTM-1")).ends_with("; did you mean 'dstm-1'?"));
         assert!(said(&format!("{start} --algorithm e-cube")).ends_with(" more; 'e-cube' is a value of `--routing`"));
+        assert!(said(&format!("{start} --algorithm XY_Tree")).ends_with("; did you mean 'xy-tree'?"));
+        let trees = said("wormcast trees --topology torus:4x4 --construction SPAM");
+        assert!(trees.ends_with("; did you mean 'spam'?"), "{trees}");
         let both = said(&format!("{start} --routing u-cube"));
         assert!(both.ends_with("; 'u-cube' is a value of `--algorithm`"), "{both}");
         let markdown = "invalid value 'x.html' for '--markdown <FILE.md>': expected a file that ends in `.md`";

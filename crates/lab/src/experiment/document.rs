@@ -7,10 +7,11 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
+use wormcast_network::text::is_a_letter_off;
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{keys_of, limits_of, names_of, place_of};
+use crate::experiment::schema::{is_top_level, keys_of, limits_of, names_of, place_of};
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -504,8 +505,13 @@ impl Document {
     fn in_plain_words(&self, error: &toml::de::Error) -> Diagnostic {
         let (message, help) = plain_words(error.message());
         let unknown = message.strip_prefix("unknown setting `").and_then(|rest| rest.split('`').next());
-        let elsewhere = unknown.and_then(place_of);
-        let help = elsewhere.map(|place| format!("did you mean `{place}`?")).or(help);
+        let near = help.as_deref().and_then(|help| help.split('`').nth(1));
+        let is_slip = unknown.zip(near).is_some_and(|(unknown, near)| is_a_letter_off(unknown, near));
+        let elsewhere = unknown.filter(|name| !is_slip && name.len() > 1).and_then(|name| match place_of(name) {
+            Some(place) => Some(format!("did you mean `{place}`?")),
+            None => is_top_level(name).then(|| format!("`{name}` stands before the first table")),
+        });
+        let help = elsewhere.or(help);
         match error.span() {
             Some(span) => self.error(span, message),
             None => Diagnostic::file(&self.path, message),

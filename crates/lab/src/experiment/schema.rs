@@ -100,6 +100,11 @@ pub(crate) fn place_of(name: &str) -> Option<String> {
     if found.len() == 1 { found.pop() } else { None }
 }
 
+/// Whether a setting of this name is in no table.
+pub(crate) fn is_top_level(name: &str) -> bool {
+    ROOT["properties"].get(name).is_some()
+}
+
 /// The schema of a setting in that of all settings, by its dotted path; null if there is none of this name.
 fn schema_of<'s>(root: &'s Json, key: &str) -> &'s Json {
     key.split('.').fold(root, |place, name| resolved(root, &place["properties"][name]))

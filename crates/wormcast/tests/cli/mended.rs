@@ -182,6 +182,8 @@ fn slips_of_the_pen_are_recognised() {
     refused(&trees, "`options.first` says where trees begin");
     let swept = ["--set=sweep.traffic.arrivals.rate=[0.1]", "--set=traffic.arrivals=poisson"];
     refused(&swept, "--set traffic.arrivals=poisson: `traffic.arrivals` is not a table: expected one, such as");
+    refused(&["--set=traffic.multicasts.sets=1"], "did you mean `multicast`?");
+    refused(&["--set=run.seed=1"], "`seed` stands before the first table");
     refused(&["--set=traffic.rate=0.01"], "did you mean `traffic.arrivals.rate`?");
     let comma = Folder::with(&[("comma.toml", &IDLE.replace("rate = 0.1", "rate = 0,1"))]);
     let comma = comma.run(&["simulate", "comma.toml"]).bad_input();
