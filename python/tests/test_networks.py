@@ -109,6 +109,9 @@ def test_what_is_no_number_and_no_node_is_told():
 def test_graphs_number_and_name_their_nodes(recwarn):
     shuffled = wc.Network.from_networkx(nx.Graph([(2, 1), (1, 0), (0, 3)]))
     assert sorted(shuffled.channels) == sorted([(0, 1), (1, 0), (1, 2), (2, 1), (0, 3), (3, 0)])
+    digits = wc.Network.from_networkx(nx.Graph([("1", "0"), ("0", "2"), ("2", "3")]))
+    assert [digits.node(digits.label(node)) for node in range(4)] == [0, 1, 2, 3] and (0, 2) in digits.channels
+    assert len(digits.plan("tree-one", "0", ["3"]).worms[0]["channels"]) == 2
     letters = wc.Network.from_networkx(nx.Graph([("b", "a"), ("a", "c")]))
     assert [letters.node(name) for name in "bac"] == [0, 1, 2]
     grid = wc.Network.from_networkx(nx.grid_2d_graph(2, 3))
@@ -116,6 +119,8 @@ def test_graphs_number_and_name_their_nodes(recwarn):
     assert wc.Network.from_networkx(nx.path_graph(3)).label(2) == "2" and not recwarn
     with pytest.warns(UserWarning, match="node 1 of the graph is 0 here"):
         assert wc.Network.from_networkx(nx.Graph([(1, 2), (2, 3)])).nodes == 3
+    with pytest.warns(UserWarning, match="node 10 of the graph is 0 here"):
+        wc.Network.from_networkx(nx.Graph([("10", "20")]))
 
 
 def test_graphs_keep_what_their_attributes_say():

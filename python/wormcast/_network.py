@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -245,19 +246,28 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
+def _as_number(name: object) -> int | None:
+    """A number as graphs identify their nodes by it; files give them as text."""
+    if isinstance(name, SupportsIndex):
+        return operator.index(name)
+    return int(name) if isinstance(name, str) and name.isdecimal() and str(int(name)) == name else None
+
+
 def _number(vertices: list[dict[str, Any]]) -> None:
     """Puts the vertices of a graph into the order of their numbers, and names those that have none."""
-    is_node = [vertex.get("kind") == "node" for vertex in vertices]
-    numbered = [isinstance(vertex["id"], SupportsIndex) for vertex in vertices]
-    if all(numbered) and not any(is_node) and {int(vertex["id"]) for vertex in vertices} == set(range(len(vertices))):
-        vertices.sort(key=lambda vertex: int(vertex["id"]))
+    if not any(vertex.get("kind") == "node" for vertex in vertices):
+        numbers = [_as_number(vertex["id"]) for vertex in vertices]
+        if set(numbers) == set(range(len(vertices))):
+            vertices.sort(key=lambda vertex: _as_number(vertex["id"]) or 0)
     counts = {True: itertools.count(), False: itertools.count()}
-    places = [next(counts[kind]) for kind in is_node]
-    for vertex, place, has_number in zip(vertices, places, numbered, strict=True):
-        name = vertex["id"]
-        if not has_number and "label" not in vertex and "name" not in vertex:
+    other = None
+    for vertex in vertices:
+        name, place = vertex["id"], next(counts[vertex.get("kind") == "node"])
+        number = _as_number(name)
+        if number is None and "label" not in vertex and "name" not in vertex:
             vertex["label"] = ",".join(map(str, name)) if isinstance(name, tuple) else str(name)
-    other = next(((v["id"], place) for v, place, number in zip(vertices, places, numbered, strict=True) if number and v["id"] != place), None)
+        if number not in (None, place) and other is None:
+            other = (number, place)
     if other is not None:
         message = f"node {other[0]} of the graph is {other[1]} here: numbers are those of the order of `graph.nodes`, from 0"
         warnings.warn(message, stacklevel=3)

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::layout::Layout;
 use crate::files::{DELAY, NODE, ROUTER, links};
-use crate::network::Network;
+use crate::network::{Coordinates, Network};
 use crate::text::escape_xml;
 
 /// A network as GraphML: a vertex a router, an undirected edge a link, and each router's place in a drawing as `x` and `y`.
@@ -29,6 +29,12 @@ impl fmt::Display for NetworkGraphml<'_> {
         writeln!(f, r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">"#)?;
         writeln!(f, r#"  <key id="x" for="node" attr.name="x" attr.type="double"/>"#)?;
         writeln!(f, r#"  <key id="y" for="node" attr.name="y" attr.type="double"/>"#)?;
+        let on_earth = |router| matches!(network.coordinates(router), Some(Coordinates::Earth { .. }));
+        if network.router_ids().any(on_earth) {
+            for name in ["Latitude", "Longitude"] {
+                writeln!(f, r#"  <key id="{name}" for="node" attr.name="{name}" attr.type="double"/>"#)?;
+            }
+        }
         for (name, domain, kind) in [
             ("label", "node", "string"),
             ("kind", "node", "string"),
@@ -50,6 +56,10 @@ impl fmt::Display for NetworkGraphml<'_> {
             if let Some(coordinates) = network.coordinates(router) {
                 let [x, y] = coordinates.xy();
                 write!(f, r#"<data key="x">{x:?}</data><data key="y">{y:?}</data>"#)?;
+                if let Coordinates::Earth { latitude, longitude } = coordinates {
+                    write!(f, r#"<data key="Latitude">{latitude:?}</data>"#)?;
+                    write!(f, r#"<data key="Longitude">{longitude:?}</data>"#)?;
+                }
             } else {
                 let at = layout.position(router);
                 let (x, y) = (at.x, layout.height() - at.y);

@@ -279,6 +279,9 @@ mod tests {
         ];
         assert_eq!(at(&network), expected);
         assert_eq!(at(&parse("y", &NetworkNodeLink(&network).to_string()).unwrap()), expected);
+        // Nor does the way through GraphML lose the map.
+        let graphml = super::super::graphml::parse("z", &crate::NetworkGraphml(&network).to_string()).unwrap();
+        assert_eq!(at(&graphml)[..2], expected[..2]);
         let wrong = text.replace("1.5", "\"east\"");
         let message = parse("x", &wrong).unwrap_err().to_string();
         assert!(message.starts_with("x:1: vertex 0: the coordinate `x` is `east`: expected a number"), "{message}");
