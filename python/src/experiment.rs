@@ -192,6 +192,9 @@ impl Experiment {
             if !Path::new(store).exists() {
                 return Err(input(format!("there is no result store `{store}`: run the experiment first")));
             }
+            if std::fs::metadata(store).is_ok_and(|found| found.is_file() && found.len() == 0) {
+                return Err(input(format!("`{store}` is empty: expected a result store")));
+            }
             let opened = Store::read(Path::new(store)).map_err(store_failure)?;
             stored_sweep(&self.experiment, &opened).map_err(sweep)
         })??;

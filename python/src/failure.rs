@@ -6,6 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use wormcast::lab::{Diagnostic, RunError as LabError, StoreError, StoreProblem, SweepError};
+use wormcast::network::text::without_error_numbers;
 
 create_exception!(
     wormcast,
@@ -24,7 +25,7 @@ create_exception!(
 
 /// The exception for an error in what was given.
 pub(crate) fn input(error: impl Display) -> PyErr {
-    InputError::new_err(error.to_string())
+    InputError::new_err(without_error_numbers(&error.to_string()))
 }
 
 /// The exception for a mistake in an experiment, with its place.
@@ -35,7 +36,7 @@ pub(crate) fn diagnostic(error: Diagnostic) -> PyErr {
 
 /// The exception for work that failed.
 pub(crate) fn run(error: impl Display) -> PyErr {
-    RunError::new_err(error.to_string())
+    RunError::new_err(without_error_numbers(&error.to_string()))
 }
 
 /// The exception for what went wrong with a store.

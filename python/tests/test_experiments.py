@@ -205,6 +205,32 @@ def test_an_experiment_runs_its_own_algorithm_whatever_is_registered_later():
     assert len(set(alone)) == 3
 
 
+ORDER = 1
+
+
+def _ordered(network, source, destinations):
+    return [[node] for node in sorted(destinations, key=lambda node: node * ORDER)]
+
+
+def test_what_has_changed_since_an_algorithm_was_defined_is_found_out():
+    global ORDER
+    multicasts = SMALL | {"algorithm": "py-ordered", "traffic.multicast.destinations": 6}
+    define = wc.algorithm("py-ordered", routing="e-cube", promise="unicasts")
+    experiment = wc.Experiment(multicasts, algorithms=[define(_ordered)])
+    first = experiment.simulate()["latency.mean.mean"]
+    ORDER = -1
+    try:
+        for work in (experiment.simulate, experiment.run, experiment.compare):
+            with pytest.raises(wc.InputError, match="something that `py-ordered` depends on has changed"):
+                work()
+        again = wc.Experiment(multicasts, algorithms=[define(_ordered)])
+        assert again.simulate()["latency.mean.mean"] != first
+        assert again.algorithms[0].revision != experiment.algorithms[0].revision
+    finally:
+        ORDER = 1
+    assert experiment.simulate()["latency.mean.mean"] == first
+
+
 def test_nested_settings_leave_the_others_of_their_table(small):
     nested = wc.Experiment(small, settings={"run": {"messages": 200}, "traffic": {"length": 8}})
     dotted = wc.Experiment(small, settings={"run.messages": 200, "traffic.length": 8})

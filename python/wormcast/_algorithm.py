@@ -7,7 +7,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from wormcast import _native
@@ -122,9 +122,23 @@ class Algorithm:
     may_stop: Rule | None
     about: str
     revision: int
+    derived: bool = False
+    """Whether the revision was made of the code."""
 
     def __call__(self, network: Network, source: int, destinations: list[int]) -> Iterable[WormLike]:
         return self.function(network, source, destinations)
+
+    def check(self) -> None:
+        """Checks that what the revision was made of is what it was: results would be stored under a wrong one.
+
+        Raises:
+            InputError: If a function, a class or a constant that it depends on has changed since it was defined.
+        """
+        if self.derived and _revision(self) != self.revision:
+            raise _native.InputError(
+                f"something that `{self.name}` depends on has changed since it was defined, such as a function, a constant or a cache: define it again, or give it a "
+                "`revision`"
+            )
 
     def register(self) -> None:
         """Makes it known by its name in this process. One of the same name that was written in Python gives way.
@@ -154,6 +168,12 @@ class Algorithm:
 
 #: Those that are known by their names.
 _registered: dict[str, Algorithm] = {}
+
+
+def _revision(of: Algorithm) -> int:
+    parts = map(fingerprint, (of.function, of.may_turn, of.may_stop))
+    digest = hashlib.sha256(b"||".join([of.routing.encode(), of.promise.encode(), *parts])).digest()
+    return int.from_bytes(digest[:4], "big") | 1
 
 
 def _anywhere(network: Network, arriving: Channel, leaving: Channel) -> bool:
@@ -215,12 +235,9 @@ def algorithm(
         kept = promise or ("rule" if may_turn is not None else "stops")
         stops = may_stop if may_stop is not None or may_turn is None else _anywhere
         text = about if about is not None else (inspect.getdoc(function) or "").partition("\n")[0]
-        own = revision
-        if own is None:
-            parts = map(fingerprint, (function, may_turn, may_stop))
-            digest = hashlib.sha256(b"||".join([routing.encode(), kept.encode(), *parts])).digest()
-            own = int.from_bytes(digest[:4], "big") | 1
-        made = Algorithm(function, name, routing, kept, may_turn, stops, text, own)
+        made = Algorithm(function, name, routing, kept, may_turn, stops, text, revision or 0, revision is None)
+        if revision is None:
+            made = replace(made, revision=_revision(made))
         made.register()
         # The name of the function is now that of the algorithm, through which pickle finds it.
         if isinstance(function, types.FunctionType):

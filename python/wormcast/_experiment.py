@@ -120,6 +120,8 @@ class Experiment:
     @property
     def _ready(self) -> _native.Experiment:
         """The native half, which looks algorithms up by their names: those of this experiment, whatever has been registered since it was made."""
+        for own in self.algorithms:
+            own.check()
         self._description.register()
         return self._native
 

@@ -79,6 +79,29 @@ pub fn expected_name<'a>(given: &str, candidates: impl IntoIterator<Item = &'a s
     }
 }
 
+/// A message without the numbers that the operating system gives its errors, which stand behind their names.
+///
+/// ```
+/// use wormcast_network::text::without_error_numbers;
+///
+/// let told = without_error_numbers("cannot read `a`: No such file (os error 2); cannot write `b`: Denied (os error 13)");
+/// assert_eq!(told, "cannot read `a`: No such file; cannot write `b`: Denied");
+/// for kept in ["", "a (os error", "a (os error x) b"] {
+///     assert_eq!(without_error_numbers(kept), kept);
+/// }
+/// ```
+pub fn without_error_numbers(message: &str) -> String {
+    let mut pieces = message.split(" (os error ");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text.push_str(rest),
+            _ => text.extend([" (os error ", piece]),
+        }
+    }
+    text
+}
+
 /// Text as a CSV field (RFC 4180): quoted if it contains a comma, a quote or a line break.
 ///
 /// ```

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use crate::lab::Diagnostic;
+use crate::network::text::without_error_numbers;
 use crate::usage;
 
 /// Why a command failed.
@@ -40,7 +41,7 @@ impl Failure {
 
     /// Warns the user on standard error.
     pub(crate) fn warn(message: &str) {
-        drop(writeln!(io::stderr(), "warning: {}", without_numbers(message)));
+        drop(writeln!(io::stderr(), "warning: {}", without_error_numbers(message)));
     }
 
     /// The failure for work that could not be done.
@@ -51,7 +52,7 @@ impl Failure {
     /// Reports the failure on standard error. Returns the exit code.
     pub(crate) fn report(self) -> u8 {
         // If standard error cannot be written either, the exit code has to say it all.
-        let tell = |message: &str| drop(writeln!(io::stderr(), "error: {}", without_numbers(message)));
+        let tell = |message: &str| drop(writeln!(io::stderr(), "error: {}", without_error_numbers(message)));
         match self {
             Self::BadInput(message) => {
                 tell(&message);
@@ -69,7 +70,7 @@ impl Failure {
             }
             Self::Experiment(diagnostic) => {
                 let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-                drop(writeln!(io::stderr(), "{}", without_numbers(&diagnostic.render(color))));
+                drop(writeln!(io::stderr(), "{}", without_error_numbers(&diagnostic.render(color))));
                 2
             }
             Self::Usage => 2,
@@ -79,19 +80,6 @@ impl Failure {
             }
         }
     }
-}
-
-/// A message without the numbers that the operating system gives its errors, which stand behind their names.
-fn without_numbers(message: &str) -> String {
-    let mut pieces = message.split(" (os error ");
-    let mut text = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        match piece.split_once(')') {
-            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text.push_str(rest),
-            _ => text.extend([" (os error ", piece]),
-        }
-    }
-    text
 }
 
 impl From<io::Error> for Failure {
@@ -118,20 +106,4 @@ pub(crate) fn show_usage(usage: &clap::Error, out: &mut impl Write) -> Result<()
     }
     write!(out, "{}", usage.render())?;
     Ok(out.flush()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_of_files_have_no_numbers() {
-        let told =
-            without_numbers("cannot read `a`: No such file (os error 2); cannot write `b`: Denied (os error 13)");
-        assert_eq!(told, "cannot read `a`: No such file; cannot write `b`: Denied");
-        for kept in ["", "a (os error", "a (os error x) b"] {
-            assert_eq!(without_numbers(kept), kept);
-        }
-        assert_eq!(without_numbers(&io::Error::from_raw_os_error(2).to_string()), "No such file or directory");
-    }
 }

@@ -111,6 +111,10 @@ impl Places {
             let message = format!("there is no result store `{path}`: run `{program} sweep` first{hint}");
             return Err(Failure::BadInput(message));
         }
+        // To be made a store, it would have to be written to.
+        if std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() == 0) {
+            return Err(Failure::BadInput(format!("`{}` is empty: expected a result store", path.display())));
+        }
         program::store_to_read(&path).map_err(unusable)
     }
 

@@ -93,6 +93,17 @@ fn a_network_in_parts_is_refused_whatever_the_seed() {
 }
 
 #[test]
+fn an_empty_file_is_no_store_and_stays_empty() {
+    let folder = folder();
+    folder.write("empty.db", b"");
+    for command in ["plot", "report"] {
+        let message = folder.run(&[command, "two.toml", "--store", "empty.db"]).bad_input();
+        assert!(message.contains("`empty.db` is empty: expected a result store"), "{message}");
+        assert!(folder.bytes("empty.db").is_empty());
+    }
+}
+
+#[test]
 fn names_that_nobody_knows_are_refused_by_what_reads_a_store() {
     let folder = folder();
     assert_eq!(folder.run(&["sweep", "two.toml"]).code, 0);
