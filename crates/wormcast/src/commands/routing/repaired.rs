@@ -144,7 +144,7 @@ impl Repaired {
     }
 }
 
-/// Checks that what a repair would replace or remove was left by another one: OpenSM's own files have such names.
+/// Checks that what a repair would replace or remove was left by another one: `OpenSM`'s own files have such names.
 pub(super) fn check_folder(folder: &Path) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Earlier {
