@@ -178,8 +178,9 @@ fn plans_ask_for_no_virtual_channels() {
 
 #[test]
 fn slips_of_the_pen_are_recognised() {
-    let trees = ["--set=algorithm=spam", "--set=run={ mode = 'trees' }", "--set=traffic={}", "--set=root=5"];
-    refused(&trees, "`options.first` says where trees begin");
+    let trees = "topology = 'mesh:4x4'\nalgorithm = 'spam'\nrun.mode = 'trees'\nroot = 5\n";
+    let trees = Folder::with(&[("trees.toml", trees)]).run(&["sweep", "trees.toml"]).bad_input();
+    assert!(trees.contains("`options.first` says where trees begin") && trees.contains("trees.toml:4:"), "{trees}");
     let swept = ["--set=sweep.traffic.arrivals.rate=[0.1]", "--set=traffic.arrivals=poisson"];
     refused(&swept, "--set traffic.arrivals=poisson: `traffic.arrivals` is not a table: expected one, such as");
     refused(&["--set=traffic.multicasts.sets=1"], "did you mean `multicast`?");
