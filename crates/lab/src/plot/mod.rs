@@ -183,14 +183,14 @@ fn shrink(pixels: &[u8], width: usize, height: usize) -> Vec<u8> {
     small
 }
 
-/// A third of the time that the smallest file takes, for one that is half as large again.
+/// As a PNG, compressed lightly: that takes less than half of the time that the smallest file takes, for one that is half as large again.
 fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_deflate_compression(png::DeflateCompression::Level(1));
-    encoder.set_filter(png::Filter::Paeth);
+    encoder.set_filter(png::Filter::Up);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;
     writer.finish()?;

@@ -162,7 +162,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::plan::Branch;
+    use crate::plan::{Branch, Trunk};
     use crate::registry::algorithm_by_name;
     use crate::registry::descriptor::Options;
     use wormcast_network::{Direction, NodeId, RouterId, TopologySpec};
@@ -328,6 +328,13 @@ mod tests {
         let turns = tree(&[&[4, 7, 8], &[4, 3]]);
         assert_eq!(refused(&turns, &[8, 3], xy), may("turn from 1,1 > 1,2 to 1,2 > 2,2"));
         assert_eq!(refused(&fork, &[3, 5], east), may("branch by 1,1 > 0,1"));
+        // The way to where branches begin counts, too.
+        let Itinerary::Tree(mut trunk) = tree(&[]).itinerary else { unreachable!("it is a tree") };
+        trunk.trunk = Some(Trunk { exit: None, to: RouterId::new(0) });
+        let leaves = mesh().channel_between(RouterId::new(0), RouterId::new(1)).unwrap();
+        trunk.branches.push(Branch { channel: leaves, parent: None, delivers: vec![NodeId::new(1)] });
+        let trunk = Worm { itinerary: Itinerary::Tree(trunk), ..fork.clone() };
+        assert_eq!(refused(&trunk, &[1], east), may("turn from 1,1 > 0,1 to 0,1 > 0,0"));
         let in_lockstep = "be replicated in lockstep, as its capabilities have no `trees` that name other switches";
         assert_eq!(refused(&fork, &[3, 5], stored), may(in_lockstep));
         assert_eq!(refused(&fork, &[3, 5], added), None);

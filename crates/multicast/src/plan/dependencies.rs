@@ -88,7 +88,7 @@ fn branch(branch: &Branch, shift: usize) -> (ChannelId, Option<usize>, bool) {
     (branch.channel, branch.parent.map(|parent| parent as usize + shift), !branch.delivers.is_empty())
 }
 
-/// What a worm, if it is a tree, does that these dependencies do not cover, apart from its way to where its branches begin.
+/// What a worm, if it is a tree, does that these dependencies do not cover, on its way to where its branches begin or on these.
 pub(crate) fn uncovered_tree(
     routing: &dyn RoutingRelation,
     worm: &Worm,
@@ -97,13 +97,13 @@ pub(crate) fn uncovered_tree(
     let Itinerary::Tree(tree) = &worm.itinerary else { return None };
     let network = &**routing.network();
     let mut routes = Routes { network, routing, candidates: Vec::new(), work: Vec::new() };
+    let mut hops = Dependencies::new(network);
     let arrivals = tree.trunk.map_or_else(Vec::new, |Trunk { exit, to }| {
-        let mut hops = Dependencies::new(network);
         hops.add_worms(|worms| routes.leg(worms, (network.entry_of(worm.from), exit), &[None], to, false))
     });
     let arrivals: Vec<ChannelId> = arrivals.into_iter().flatten().collect();
     let branches: Vec<_> = tree.branches.iter().map(|one| branch(one, 0)).collect();
-    declared.uncovered(&arrivals, &branches)
+    declared.uncovered(&hops, &arrivals, &branches)
 }
 
 /// All routes that a relation permits.

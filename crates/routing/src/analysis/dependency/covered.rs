@@ -3,7 +3,7 @@
 use fixedbitset::FixedBitSet;
 use wormcast_network::ChannelId;
 
-use super::{Branching, Dependencies};
+use super::{Branching, Dependencies, Resource};
 use crate::capabilities::VcRange;
 
 /// The trees that dependencies are about.
@@ -40,13 +40,18 @@ pub enum UncoveredBinding {
 
 impl Dependencies<'_> {
     /// What a tree does that these dependencies do not cover; `None`: they cover it, so that what is proved of them holds for it. Its channels are as
-    /// [`Worms::tree`](super::Worms::tree) takes them, the first of them by `arrivals`, if it comes to where its branches begin.
+    /// [`Worms::tree`](super::Worms::tree) takes them, the first of them by `arrivals`, if it comes to where its branches begin, on the `way`.
     ///
     /// Of trees that were added one by one nothing is known here but that there are some: see [`missing_of_trees`](Self::missing_of_trees).
     /// O(channels of the tree x log dependencies).
-    pub fn uncovered(&self, arrivals: &[ChannelId], tree: &[(ChannelId, Option<usize>, bool)]) -> Option<Uncovered> {
+    pub fn uncovered(
+        &self,
+        way: &Dependencies<'_>,
+        arrivals: &[ChannelId],
+        tree: &[(ChannelId, Option<usize>, bool)],
+    ) -> Option<Uncovered> {
         if !self.apart.1.is_empty() {
-            let mut groups = self.apart.1.iter().map(|group| group.uncovered(arrivals, tree));
+            let mut groups = self.apart.1.iter().map(|group| group.uncovered(way, arrivals, tree));
             let first = groups.next()?;
             return first.filter(|_| groups.all(|uncovered| uncovered.is_some()));
         }
@@ -59,6 +64,12 @@ impl Dependencies<'_> {
             CoveredTrees::Turning { takes, .. } => takes,
             CoveredTrees::Spanning { down } => down,
         };
+        // Up a spanning tree, a multicast may take a way that no unicast takes; none of these closes a cycle.
+        if !matches!(self.covered, CoveredTrees::Spanning { .. })
+            && let Some((held, Resource::Channel(next))) = self.missing(way)
+        {
+            return Some(Uncovered::Turn(held, next));
+        }
         let beginning = tree.iter().filter(|(_, parent, _)| parent.is_none());
         let mut turns = beginning
             .flat_map(|&(first, ..)| arrivals.iter().map(move |&arriving| (arriving, first)))

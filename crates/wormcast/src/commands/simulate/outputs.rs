@@ -99,7 +99,7 @@ fn simulated<O: Observer>(
     simulate_on(scenario, spec.engine, spec.seed, observer, threads)
 }
 
-/// Simulates for an observer that wants one thread.
+/// Simulates for an observer that wants one thread, so that no others are compiled for it.
 fn alone<O: Observer>(
     scenario: &Scenario,
     spec: &PointSpec,
