@@ -51,7 +51,7 @@ impl std::fmt::Debug for Make {
 ///     .routed_by(&E_CUBE);
 /// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
 /// let refused = MY_OWN.make(&torus, &Options::default()).err().unwrap();
-/// assert_eq!(refused.to_string(), "`my-own` needs a 2-D mesh, but `torus:4x4` is a torus");
+/// assert!(refused.to_string().starts_with("`my-own` needs a 2-D mesh, but `torus:4x4` is a torus"));
 /// # Ok::<(), wormcast_network::TopologyError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
