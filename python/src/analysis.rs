@@ -1,44 +1,35 @@
 //! Static analyses.
 
 use pyo3::prelude::*;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json};
 use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Settings, of_fabric, of_routing};
 use wormcast::multicast::routing_named;
 use wormcast::routing::{
     GroupBranching, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
     read_multicast_tables, read_tables,
 };
-use wormcast::simulation::{Buffer, Reservation};
 
 use crate::algorithm::setting;
 use crate::failure::input;
 use crate::network::Network;
 use crate::signals::interruptible;
 
-/// The settings of an analysis, as Python gives them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Given {
-    consumption_ports: Option<u32>,
-    virtual_channels: Option<u32>,
-    buffer: Option<Buffer>,
-    replication: Option<String>,
-    reservation: Option<Reservation>,
-    reachable: Option<u64>,
-}
-
-/// Reads the settings of an analysis from JSON.
+/// Reads the settings of an analysis from JSON, each under its own name.
 pub(crate) fn settings(json: &str) -> PyResult<Settings> {
-    let Given { consumption_ports, virtual_channels, buffer, replication, reservation, reachable } =
-        setting("settings", json)?;
-    let replication = replication.map(|name| replicating(&name)).transpose()?;
+    fn of<T: DeserializeOwned>(given: &Map<String, Json>, name: &str) -> PyResult<Option<T>> {
+        let value = given.get(name).filter(|value| !value.is_null());
+        value.map(|value| setting(name, &value.to_string())).transpose()
+    }
+    let given: Map<String, Json> = setting("settings", json)?;
+    let replication: Option<String> = of(&given, "replication")?;
     Ok(Settings {
-        consumption_ports,
-        virtual_channels,
-        buffer,
-        replication,
-        reservation,
-        reachable,
+        consumption_ports: of(&given, "consumption_ports")?,
+        virtual_channels: of(&given, "virtual_channels")?,
+        buffer: of(&given, "buffer")?,
+        replication: replication.map(|name| replicating(&name)).transpose()?,
+        reservation: of(&given, "reservation")?,
+        reachable: of(&given, "reachable")?,
         listed_turns: None,
     })
 }

@@ -176,6 +176,33 @@ def test_executors_are_checked(small):
                 wc.Experiment(small).run(executor=threads, **options)
     with pytest.raises(wc.WorkersError, match="takes no more batches"):
         wc.Experiment(small).run(executor=threads)
+    distributed = pytest.importorskip("dask.distributed")
+    closed = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
+    closed.close()
+    with pytest.raises(wc.WorkersError, match="the client is closed"):
+        wc.Experiment(small).run(executor=closed)
+
+
+def test_what_is_of_another_type_is_told(small):
+    experiment = wc.Experiment(small)
+    for wrong, said in [
+        (lambda: experiment.compare(["dual-path", "column-path"]), "names: found"),
+        (lambda: experiment.run(store=3), "store: found 3"),
+        (lambda: experiment.load(3), "store: found 3"),
+        (lambda: experiment.run(fresh="no"), "fresh: found 'no'"),
+        (lambda: experiment.run(parallel=2.5), "parallel: found 2.5"),
+        (lambda: experiment.run().chart(x=3), "found 3; expected the name of a column"),
+    ]:
+        with pytest.raises(wc.InputError, match=said):
+            wrong()
+
+
+def test_figures_of_a_run_are_those_of_a_dictionary(small):
+    run = wc.simulate(small, settings={"algorithm": "dual-path", "traffic.arrivals.rate": 0.01})
+    assert "saturated" in run and "latency.last.mean" in run and "latency.lost" not in run and 3 not in run
+    assert "latency" in list(run)
+    with pytest.raises(KeyError):
+        run[3]
 
 
 def test_a_broken_pool_is_told_and_nothing_is_lost(small, tmp_path):

@@ -90,6 +90,9 @@ def test_what_is_no_number_and_no_node_is_told():
         (lambda: wc.analyse(mesh, "dual-path", seed="x"), "seed: found 'x'"),
         (lambda: wc.algorithm("py-none", routing="e-cube")(5), "expected a function"),
         (lambda: wc.analyse(mesh, "dual-path", consumption_ports=33), "consumption_ports: found 33; expected a whole number from 1 to 32"),
+        (lambda: wc.analyse(mesh, "dual-path", reservation="atomicc"), "reservation: expected one of"),
+        (lambda: wc.analyse(mesh, "dual-path", buffer="messages"), "buffer: "),
+        (lambda: wc.analyse(mesh, "dual-path", reachable=True), "reachable: "),
         (lambda: wc.analyse(mesh, "dual-path", consumption_ports="3"), "consumption_ports: found '3'"),
         (lambda: wc.analyse(mesh, "dual-path", consumption_ports=True), "consumption_ports: found True"),
         (lambda: wc.analyse(mesh, "e-cube"), "unknown algorithm `e-cube`: this is the name of a routing"),
@@ -101,6 +104,13 @@ def test_what_is_no_number_and_no_node_is_told():
         (lambda: mesh.save("x.edges"), "x.edges: expected a name that ends in"),
         (lambda: mesh.save("x.png"), "x.png: expected a name that ends in"),
         (lambda: wc.algorithm("py-none", routing="e-cube", revision=-1), "revision: found -1"),
+        (lambda: wc.algorithm("py-none", routing="e-cube", may_turn=3), "may_turn: found 3; expected a function"),
+        (lambda: wc.algorithm("py-none", routing="e-cube", may_turn=lambda a, b: True), "may_turn: it does not take three arguments"),
+        (lambda: mesh.plan("dual-path", 0, [1], options="x"), "options: found 'x'; expected a dictionary"),
+        (lambda: wc.analyse(mesh, "dual-path", options=3), "options: found 3; expected a dictionary"),
+        (lambda: mesh.heat_map([float("nan")] + [1.0] * 47), "the load of channel 0 is NaN"),
+        (lambda: mesh.heat_map([1.0] * 47 + [float("inf")]), "the load of channel 47 is inf"),
+        (lambda: mesh.heat_map([1.0] * 47 + [-5.0]), "the load of channel 47 is -5"),
     ]:
         with pytest.raises(wc.InputError, match=said):
             wrong()

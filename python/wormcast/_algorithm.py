@@ -181,6 +181,22 @@ def _anywhere(network: Network, arriving: Channel, leaving: Channel) -> bool:
     return True
 
 
+def _check_rule(name: str, rule: object) -> None:
+    """Checks that it can be asked of two channels, as far as that can be told before it is."""
+    expected = f"expected a function of the network and two channels, {name}(network, arriving, leaving)"
+    if rule is None:
+        return
+    if not callable(rule):
+        raise _native.InputError(f"{name}: found {rule!r}; {expected}")
+    try:
+        inspect.signature(rule).bind(None, (0, 1), (1, 2))
+    except TypeError:
+        raise _native.InputError(f"{name}: it does not take three arguments; {expected}") from None
+    except ValueError:
+        # Functions of other languages do not always say what they take.
+        return
+
+
 def algorithm(
     name: str,
     *,
@@ -201,8 +217,9 @@ def algorithm(
         routing: The routing of its path worms, from stop to stop.
         promise: ``"unicasts"``: worms stop once. ``"stops"``, the default: they go as unicasts of the routing do, and may deliver anywhere on the way.
             ``"trees"``: they are trees over the turns that the routing permits, such as ``"turn-prohibition"``.
-        may_turn: In the place of a promise: whether a worm that came by one channel may leave by another; channels are the routers at their ends.
-        may_stop: With it: whether it may also deliver in between. Default: it may.
+        may_turn: In the place of a promise: a function of the network and two channels, ``may_turn(network, arriving, leaving)``, that says whether a worm that came by
+            the one may leave by the other. A channel is the pair of the routers at its ends.
+        may_stop: With it: a function of the same, whether such a worm may also deliver in between. Default: it may.
         about: What it does, in a line; by default the first line of the function's documentation.
         revision: What stored results are told apart by: raise it with every change. By default it is made of the function's code, of what it closes over or is bound
             to, and of what it names in its module and in others of your own: functions, classes, constants. Give one if results depend on more, such as files.
@@ -223,6 +240,8 @@ def algorithm(
     if may_stop is not None and may_turn is None:
         raise _native.InputError("may_stop: give `may_turn`, too")
 
+    _check_rule("may_turn", may_turn)
+    _check_rule("may_stop", may_stop)
     whole("revision", revision, 1, 2**32 - 1)
     if promise is not None and not isinstance(promise, str):
         raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from wormcast import _native
 from wormcast._network import Network
-from wormcast._nodes import SEEDS, links, whole
+from wormcast._nodes import SEEDS, links, options_text, whole
 
 
 class Analysis:
@@ -168,7 +168,7 @@ def analyse(
             raise _native.InputError("tables: forwarding tables are those of unicasts: give an algorithm or tables, not both")
         if idle is not None:
             raise _native.InputError(f"{idle}: it is beside unicast tables, not an algorithm, which has `options` of its own: leave it out")
-        own = json.dumps(dict(options or {}))
+        own = options_text(options)
         made = _native.Algorithm(
             network._native, algorithm, routing, root, seed, own, links(failed_links), local_information
         )

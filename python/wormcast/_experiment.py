@@ -12,7 +12,7 @@ from typing import Any
 
 from wormcast import _native
 from wormcast._algorithm import Algorithm
-from wormcast._nodes import whole
+from wormcast._nodes import flag, whole
 from wormcast._pool import Description, Pool
 from wormcast._result import Plot, Result, Run
 from wormcast._toml import assignments, document
@@ -53,6 +53,8 @@ def _teller(progress: bool | Callable[[Progress], object]) -> Callable[..., None
 
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise _native.InputError(f"store: found {path!r}; expected the path of a file")
     return None if path is None else os.fspath(path)
 
 
@@ -198,6 +200,8 @@ class Experiment:
             KeyboardInterrupt: At once; what was computed before is in the store.
         """
         whole("jobs", jobs, 1, 2**32 - 1)
+        whole("parallel", parallel, 1, 2**32 - 1)
+        flag("fresh", fresh)
         if executor is None and parallel is not None:
             raise _native.InputError("parallel: it is how many batches an executor gets: give `executor`, too")
         if fresh and store is None:
@@ -220,7 +224,7 @@ class Experiment:
             InputError: If there is no such store.
             RunError: If rows of these points are damaged.
         """
-        return self._result(self._ready.stored(os.fspath(store)))
+        return self._result(self._ready.stored(_path(store) or ""))
 
     def _result(self, findings: _native.Findings) -> Result:
         result = Result(findings, self.name, self.title)
@@ -252,6 +256,9 @@ class Experiment:
         """
         whole("jobs", jobs, 1, 2**32 - 1)
         whole("until_decided", until_decided, 1, 2**64 - 1)
+        for name in names:
+            if not isinstance(name, str):
+                raise _native.InputError(f"names: found {name!r}; expected texts one by one, as in `compare('dual-path', 'column-path')`")
         self._warn()
         teller = _teller(progress)
         return Comparison(

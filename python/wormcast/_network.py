@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, links, list_text, node_text, whole, written
+from wormcast._nodes import SEEDS, Node, links, list_text, node_text, options_text, whole, written
 
 if TYPE_CHECKING:
     from wormcast._plan import Plan
@@ -214,14 +214,18 @@ class Network:
             routing,
             None if root is None else str(root),
             seed,
-            json.dumps(dict(options or {})),
+            options_text(options),
             links(failed_links),
             local_information,
         )
         return Plan._of(self, made, node_text(source), list_text(destinations), ports, flit_bits)
 
     def heat_map(self, loads: Sequence[float], title: str = "") -> str:
-        """A picture (SVG) in which channels are the darker and wider the larger their value is: one value for each channel."""
+        """A picture (SVG) in which channels are the darker and wider the larger their value is: one value for each channel.
+
+        Raises:
+            InputError: If there are more values or fewer, or one is negative or no finite number.
+        """
         return self._native.heat_map(list(loads), title)
 
     def svg(self) -> str:

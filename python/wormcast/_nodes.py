@@ -1,10 +1,11 @@
 """What users give, as the command reads it."""
 
 import contextlib
+import json
 import operator
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import SupportsIndex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, SupportsIndex
 
 from wormcast._native import InputError, RunError
 
@@ -44,6 +45,19 @@ def whole(name: str, given: SupportsIndex | None, least: int, most: int) -> int 
     if not least <= number <= most:
         raise InputError(f"{name}: found {number}; expected a whole number from {least} to {most}")
     return number
+
+
+def options_text(given: Mapping[str, Any] | None) -> str:
+    """The options of an algorithm as JSON."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"options: found {given!r}; expected a dictionary such as {{'detour': 4}}")
+    return json.dumps(dict(given or {}))
+
+
+def flag(name: str, given: bool) -> None:
+    """Checks that it is true or false."""
+    if not isinstance(given, bool):
+        raise InputError(f"{name}: found {given!r}; expected True or False")
 
 
 def links(given: Iterable[str | Sequence[SupportsIndex]]) -> list[str]:

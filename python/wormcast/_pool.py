@@ -95,14 +95,14 @@ class Pool:
     LOOK = 2.0
 
     def __init__(self, executor: Any, description: Description, parallel: int | None, batch_seconds: float) -> None:
-        if parallel is not None and parallel < 1:
-            raise _native.InputError("parallel: expected 1 or more")
         if not batch_seconds > 0:
             raise _native.InputError("batch_seconds: expected a number above 0")
         # A client of Dask is made an executor like others.
         if isinstance(executor, type):
             raise _native.InputError(f"executor: found the class {executor.__name__}; expected one made of it: `{executor.__name__}()`")
         self._client = executor if hasattr(executor, "get_executor") else None
+        if self._client is not None and getattr(self._client, "status", None) in ("closing", "closed"):
+            raise WorkersError("the executor takes no more batches: the client is closed")
         self._executor = executor if self._client is None else self._client.get_executor(pure=False)
         if not hasattr(self._executor, "submit"):
             raise _native.InputError(

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -201,6 +202,8 @@ class Result:
         frame = self.to_polars()
         names = frame.columns
         for column in (x, y, series):
+            if column is not None and not isinstance(column, str):
+                raise _native.InputError(f"found {column!r}; expected the name of a column")
             if column is not None and column not in names:
                 near = difflib.get_close_matches(column.replace(".", "_"), names, n=3)
                 expected = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else f"expected one of {', '.join(names)}"
@@ -258,11 +261,25 @@ class Run:
             KeyError: If the run has no such figure.
         """
         found: Any = self._report
+        if not isinstance(key, str):
+            raise KeyError(key)
         for part in key.split("."):
             if not isinstance(found, dict) or part not in found:
                 raise KeyError(key)
             found = found[part]
         return found
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the run has a figure of this dotted path."""
+        try:
+            self[key]  # type: ignore[index]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        """The first parts of its figures' paths."""
+        return iter(self._report)
 
     @property
     def saturated(self) -> bool:

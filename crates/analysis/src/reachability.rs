@@ -6,12 +6,12 @@ use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{ForwardingTables, MergedClasses, Output, RoutingRelation, Target};
 use wormcast_simulation::{
-    DeadlockSchedule, EngineConfig, NotCovered, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided,
+    Buffer, DeadlockSchedule, EngineConfig, NotCovered, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided,
     Wormhole, search_deadlock,
 };
 
 use crate::error::AnalysisError;
-use crate::settings::Settings;
+use crate::settings::{Replicating, Settings};
 
 /// Whether a deadlock can be reached.
 #[derive(Clone, Debug, Serialize)]
@@ -50,8 +50,8 @@ pub struct Sent {
 /// The settings of a witness's run, by the names that experiment files have for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct RunSettings {
-    /// Flits that the buffer of a channel holds.
-    pub buffer: u32,
+    /// What the buffer of a channel holds.
+    pub buffer: Buffer,
     /// Injection channels of a node.
     pub injection_ports: u32,
     /// Consumption channels of a node.
@@ -62,17 +62,22 @@ pub struct RunSettings {
     pub startup: u32,
     /// The routing delay of a header, in cycles.
     pub routing_delay: u32,
+    /// How trees are replicated, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replication: Option<Replicating>,
 }
 
 impl RunSettings {
-    fn new(config: &EngineConfig) -> Self {
+    fn new(config: &EngineConfig, replication: Option<Replicating>) -> Self {
+        let whole = config.buffer == Buffer::WHOLE;
         Self {
-            buffer: config.buffer,
+            buffer: if whole { Buffer::Message } else { Buffer::Flits(config.buffer) },
             injection_ports: config.ports.injection,
             consumption_ports: config.ports.consumption,
             virtual_channels: config.virtual_channels,
             startup: config.startup,
             routing_delay: config.routing_delay,
+            replication,
         }
     }
 }
@@ -233,7 +238,7 @@ pub(crate) fn reach(
     let answer = |verdict, spent, reason| Reached {
         verdict,
         witness: None,
-        settings: RunSettings::new(&config),
+        settings: RunSettings::new(&config, settings.replication),
         spent,
         budget,
         reason,
@@ -274,7 +279,7 @@ pub(crate) fn reach(
             (found, run.startup) = (more, 0);
         }
     }
-    Ok(Reached::new(&found, RunSettings::new(&run)))
+    Ok(Reached::new(&found, RunSettings::new(&run, settings.replication)))
 }
 
 fn config(
@@ -332,12 +337,19 @@ impl Reached {
 impl RunSettings {
     /// As people read them.
     pub fn text(&self) -> String {
-        let Self { buffer, injection_ports, consumption_ports, virtual_channels, startup, routing_delay } = self;
+        let Self { injection_ports, consumption_ports, virtual_channels, startup, routing_delay, .. } = self;
+        let buffer = match self.buffer {
+            Buffer::Flits(flits) => flits.to_string(),
+            Buffer::Message => "\"message\"".to_owned(),
+        };
         let several =
             if *virtual_channels > 1 { format!(", virtual_channels {virtual_channels}") } else { String::new() };
+        // Of the ways that trees can go, the search covers one.
+        let lockstep = self.replication == Some(Replicating::Lockstep);
+        let replicated = if lockstep { ", replication \"lockstep\"" } else { "" };
         format!(
             "startup {startup}, routing_delay {routing_delay}, buffer {buffer}, injection_ports {injection_ports}, \
-             consumption_ports {consumption_ports}{several}"
+             consumption_ports {consumption_ports}{several}{replicated}"
         )
     }
 }

@@ -107,6 +107,24 @@ pub fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     })
 }
 
+/// Runs one round of watched work that has many: the watch is told of this step instead of those within the round, and so sees how far the whole is.
+///
+/// # Errors
+/// If the watch has stopped it, at this step.
+pub fn round<T>(step: WorkProgress, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    struct Round(Rc<dyn Watch>, WorkProgress);
+    impl Watch for Round {
+        fn step(&self, _: WorkProgress) -> ControlFlow<()> {
+            let Self(whole, step) = self;
+            whole.step(*step)
+        }
+    }
+    match WATCH.with_borrow(Clone::clone) {
+        Some(whole) => watched(Rc::new(Round(whole, step)), work).map_err(|_| Stopped(step)),
+        None => Ok(work()),
+    }
+}
+
 /// Reports progress in every 2^`shift`-th round, for loops of many short rounds.
 #[inline]
 pub fn step_every(shift: u32, work: &'static str, parts: &'static str, done: usize, of: usize) {

@@ -129,9 +129,9 @@ pub(crate) fn conclude(sentences: &[Known], search: Search) -> PaperVerdict {
     let fails = unsettled.any(|known| known.verdict == Verdict::NotReproduced);
     let some_hold = own().any(|known| known.verdict == Verdict::Reproduced || known.in_part || known.under_some);
     match (fails, some_hold, search) {
+        (false, ..) | (true, _, Search::Not) => PaperVerdict::Inconclusive,
         (true, true, _) => PaperVerdict::Partly,
-        (true, false, Search::Without | Search::Found) => PaperVerdict::Contradicted,
-        (false, ..) | (true, false, Search::Not) => PaperVerdict::Inconclusive,
+        (true, false, _) => PaperVerdict::Contradicted,
     }
 }
 
@@ -158,6 +158,8 @@ mod tests {
             (&[holds, open], Search::Found, PaperVerdict::ReproducedIf),
             (&[holds, fails], Search::Found, PaperVerdict::ReproducedIf),
             (&[holds, fails], Search::Without, PaperVerdict::Partly),
+            (&[holds, fails], Search::Not, PaperVerdict::Inconclusive),
+            (&[in_part, fails], Search::Not, PaperVerdict::Inconclusive),
             (&[fails], Search::Without, PaperVerdict::Contradicted),
             (&[fails, open], Search::Without, PaperVerdict::Contradicted),
             (&[fails], Search::Not, PaperVerdict::Inconclusive),

@@ -1,9 +1,12 @@
 //! As many edge-disjoint spanning trees as there are, with the proof; repaired trees; distances over several trees.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use wormcast_network::watch::{Watch, WorkProgress, watched};
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
     Balance, BestBy, HAMILTON_TREES, SpanningTree, TARJAN_TREES, TorusMethod, TreeDescriptor, TreeError, TreeOptions,
@@ -226,6 +229,30 @@ fn the_best_of_several_is_no_worse_than_fewer() {
     let scores = [1, 4, 16, 64].map(score);
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert!(scores[3] < scores[0]);
+}
+
+/// The progress is that of all orders, and not of what is done for each; whoever stops it has the best of those that were tried.
+#[test]
+fn the_best_of_those_that_were_tried_is_left_when_it_is_stopped() {
+    struct After(u64, std::cell::RefCell<Vec<WorkProgress>>);
+    impl Watch for After {
+        fn step(&self, step: WorkProgress) -> ControlFlow<()> {
+            self.1.borrow_mut().push(step);
+            if step.done >= self.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let network = build("torus:8x8");
+    let best = |best_of| {
+        let options = TreeOptions { seed: 3, best_of: Some(best_of), ..TreeOptions::default() };
+        TARJAN_TREES.build(&network, &options).unwrap().trees
+    };
+    let watch = Rc::new(After(16, std::cell::RefCell::default()));
+    let stopped = watched(Rc::clone(&watch) as Rc<dyn Watch>, || best(100)).unwrap();
+    assert_eq!(stopped, best(16));
+    assert_ne!(stopped, best(100));
+    let steps = watch.1.borrow();
+    assert!(steps.len() > 17 && steps.is_sorted_by_key(|step| step.done), "{steps:?}");
+    assert!(steps.iter().all(|step| step.work == "trying orders of links" && step.of == 100), "{steps:?}");
 }
 
 /// What is best by each measure, said independently: from all orders, one by one.

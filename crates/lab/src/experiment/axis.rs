@@ -43,6 +43,8 @@ pub(crate) struct Axis {
     pub(crate) values: Vec<AxisValue>,
     /// Whether neighbouring values have the same ratio.
     pub(crate) log: bool,
+    /// Whether the values are those of a range, and not of a list.
+    pub(crate) is_range: bool,
 }
 
 /// A value of a swept setting.
@@ -137,7 +139,14 @@ fn collect(
                 None => problem.expecting(root, SWEEPABLE),
             });
         }
-        let axis = |values, log| Axis { key: key.clone(), path: path.clone(), span: name.span(), values, log };
+        let axis = |values, spaced: Option<bool>| Axis {
+            key: key.clone(),
+            path: path.clone(),
+            span: name.span(),
+            values,
+            log: spaced == Some(true),
+            is_range: spaced.is_some(),
+        };
         match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
                 return error(value.span(), format!("`{key}` has no values: the list is empty"));
@@ -158,11 +167,11 @@ fn collect(
                         return error(value.span.clone(), format!("{} is listed twice", value.json));
                     }
                 }
-                axes.push(axis(values, false));
+                axes.push(axis(values, None));
             }
             DeValue::Table(range) if ["from", "to", "points"].iter().any(|&name| range.contains_key(name)) => {
                 let (values, log) = spaced(document, value, range)?;
-                axes.push(axis(values, log));
+                axes.push(axis(values, Some(log)));
             }
             // An unquoted path is a table in a table.
             DeValue::Table(inner) if !inner.is_empty() => {

@@ -8,19 +8,24 @@ use crate::experiment::document::Document;
 impl Experiment {
     /// What is wrong with a number of a range, if that is the problem: a setting that counts gets numbers that are not whole.
     pub(super) fn in_range(&self, choice: &[usize], problem: Diagnostic) -> Diagnostic {
-        let fraction = |axis: &Axis| {
-            let numbers = axis.values.iter().filter_map(|value| value.json.as_f64().filter(|_| value.json.is_f64()));
-            numbers.into_iter().find(|number| number.fract() != 0.0)
+        let at_fault = |&(axis, &chosen): &(&Axis, &usize)| {
+            let value = &axis.values[chosen];
+            axis.is_range && self.document.error(value.span(), "").is_where(&problem) && value.json.is_f64()
         };
-        let culprit = self.axes.iter().zip(choice).find_map(|(axis, &chosen)| {
-            let here = self.document.error(axis.values[chosen].span(), "").is_where(&problem);
-            let number = fraction(axis).filter(|_| here && problem.message().contains("whole number"))?;
-            Some((axis, number, axis.values[chosen].span()))
-        });
-        let Some((axis, number, span)) = culprit else { return problem };
-        let message = format!("`{}` takes whole numbers, and {number} is one of this range", axis.key);
-        let help = "choose the ends and `points` so that the steps between them are whole, or list the values";
-        self.document.error(span, message).with_help(Some(help.to_owned()))
+        let culprit = self.axes.iter().zip(choice).find(at_fault);
+        let Some((axis, _)) = culprit.filter(|_| problem.message().contains("whole number")) else { return problem };
+        let mut numbers = axis.values.iter().filter_map(|value| value.json.as_f64());
+        let (message, help) = match numbers.find(|number| number.fract() != 0.0) {
+            Some(number) => (
+                format!("`{}` takes whole numbers, and {number} is one of this range", axis.key),
+                "choose the ends and `points` so that the steps between them are whole, or list the values",
+            ),
+            None => (
+                format!("`{}` takes whole numbers", axis.key),
+                "write both ends without a point or an exponent, as in `1000`",
+            ),
+        };
+        self.document.error(axis.values[0].span(), message).with_help(Some(help.to_owned()))
     }
 
     /// Whether a setting is given beside the file, as by `--set`.

@@ -68,10 +68,19 @@ impl Experiment {
                 },
             );
         };
-        self.check_series(tree, index, test)?;
         self.check_where(tree, index)?;
+        self.check_series(tree, index, test)?;
         self.check_test(tree, index, test)?;
-        let Some(along) = self.claim_axis(claim).and_then(|key| self.swept_axis(&key)) else { return Ok(()) };
+        match self.claim_axis(claim).and_then(|key| self.swept_axis(&key)) {
+            Some(along) => self.check_along(tree, index, test, along),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the values of the setting along which a claim compares are enough for it, and those that it names are among them.
+    fn check_along(&self, tree: &Tree<'_>, index: usize, test: Test<'_>, along: &Axis) -> Result<(), Diagnostic> {
+        let claim = &self.claims[index];
+        let error = |key: &str, message: String| Err(self.claim_error(tree, index, key, message));
         let numbers: Vec<Option<f64>> = along.values.iter().map(|value| value.json.as_f64()).collect();
         for end in ["from", "to"] {
             let given = if end == "from" { claim.from } else { claim.to };
@@ -86,7 +95,25 @@ impl Experiment {
         if covered.is_empty() {
             return error("from", format!("no value of `{}` lies in the range of the claim", along.key));
         }
+        let compared = along.values.iter().filter(|value| claim.covers(value.json.as_f64()));
+        match compared.filter(|value| claim.includes(&along.key, &value.json)).count() {
+            0 => return error("where", format!("no value of `{}` of these is in the range of the claim", along.key)),
+            1 if claim.falls.is_some() => {
+                let cut = [
+                    (claim.only.contains_key(&along.key), "where"),
+                    (claim.from.is_some(), "from"),
+                    (claim.to.is_some(), "to"),
+                ];
+                let key = cut.into_iter().find(|(given, _)| *given).map_or("falls", |(_, key)| key);
+                let problem = format!("one value of `{}` is left, and nothing falls at a single one", along.key);
+                return error(key, problem);
+            }
+            _ => {}
+        }
         match test {
+            Test::Order(order) if order.rise.iter().any(|[from, to]| from == to) => {
+                error("order.rise", "nothing rises from a value to itself: expected two values".to_owned())
+            }
             Test::Order(order) => {
                 let covers = |x: &&RiseEnd| {
                     let mut values = along.values.iter().map(|value| (value.json.as_f64(), &value.json));
@@ -141,8 +168,20 @@ impl Experiment {
     /// Whether the series of a claim are swept, and those that its test names are among them.
     fn check_series(&self, tree: &Tree<'_>, index: usize, test: Test<'_>) -> Result<(), Diagnostic> {
         let claim = &self.claims[index];
+        // Lists that say nothing are told from those that are not there by their places.
+        let place = |key: &str| Document::place(tree, &format!("claim.{index}{key}"));
+        if claim.series.is_empty() && place(".series") != place("") {
+            let message = "expected at least one swept setting: leave `series` out for that of the plot";
+            return Err(self.document.error(place(".series"), message));
+        }
+        if claim.order.as_ref().is_some_and(|order| order.rise.is_empty()) && place(".order.rise") != place(".order") {
+            let message = "expected at least one pair of values: leave `rise` out to compare values";
+            return Err(self.document.error(place(".order.rise"), message));
+        }
         let keys = self.claim_series(claim);
         let mut names = vec![String::new()];
+        // Those that `where` leaves in.
+        let mut left = names.clone();
         for key in &keys {
             let Some(axis) = self.swept_axis(key) else {
                 let at = if claim.series.is_empty() { "id" } else { "series" };
@@ -154,12 +193,23 @@ impl Experiment {
                 if name.is_empty() { value.plain() } else { format!("{name}, {}", value.plain()) }
             };
             names = names.iter().flat_map(|name| axis.values.iter().map(move |value| joined(name, value))).collect();
+            let included = || axis.values.iter().filter(|value| claim.includes(key, &value.json));
+            left = left.iter().flat_map(|name| included().map(move |value| joined(name, value))).collect();
         }
         for (key, given) in test.series() {
             if given.is_empty() {
                 return Err(self.claim_error(tree, index, key, "expected at least one series".to_owned()));
             }
-            let Some(name) = given.into_iter().find(|name| !names.iter().any(|known| known == name)) else { continue };
+            let is_of = |names: &[String], name: &str| names.iter().any(|known| known == name);
+            if let Some(name) = given.iter().find(|name| is_of(&names, name) && !is_of(&left, name)) {
+                return Err(self.claim_error(
+                    tree,
+                    index,
+                    key,
+                    format!("`where` leaves out `{name}`, which this names"),
+                ));
+            }
+            let Some(name) = given.into_iter().find(|name| !is_of(&names, name)) else { continue };
             let message = format!("`{name}` is no value of `{}` in this sweep", keys.join("` and `"));
             let problem = |message: String| self.claim_error(tree, index, key, message);
             if keys.len() == 1 {
@@ -181,6 +231,10 @@ impl Experiment {
                 let problem = self.claim_error(tree, index, "where", format!("`{key}` is not swept"));
                 return Err(problem.expecting(key, swept));
             };
+            if values.is_empty() {
+                let message = format!("expected at least one value of `{key}`");
+                return Err(self.claim_error(tree, index, "where", message));
+            }
             if let Some(value) = values.iter().find(|value| !axis.values.iter().any(|known| same(&known.json, value))) {
                 let known: Vec<String> = axis.values.iter().map(AxisValue::plain).collect();
                 let message =

@@ -81,6 +81,12 @@ impl Override {
         Ok(replaced)
     }
 
+    /// Whether it is about the sweep, which a single run does not look at.
+    pub fn is_of_a_sweep(&self) -> bool {
+        let path = Document::parts(&self.key).and_then(|path| applied(path, true));
+        path.is_some_and(|path| path.first().is_some_and(|root| root == SWEEP))
+    }
+
     /// From a setting's dotted path and a value as TOML.
     pub(crate) fn of(key: &str, value: &str) -> Self {
         Self { argument: format!("{key} = {value}"), key: key.to_owned(), value: value.to_owned() }
@@ -154,6 +160,12 @@ impl Document {
     /// Whether an override gives this setting, by its dotted path.
     pub(crate) fn overrides(&self, setting: &str) -> bool {
         self.overridden().any(|(path, _)| path.join(".") == setting)
+    }
+
+    /// Whether a version of the file or an override gives or sweeps this setting.
+    pub(crate) fn gives(&self, setting: &str) -> bool {
+        let path = [setting.to_owned()];
+        self.quick || self.variation.is_some() || self.overridden().any(|(given, value)| gives(&given, value, &path))
     }
 
     /// Whether the file has a quick version.
@@ -442,6 +454,14 @@ impl Document {
         }
     }
 
+    /// Where the setting is that a message about the table at a place begins with.
+    fn named_in(&self, place: &Range<usize>, message: &str) -> Option<Range<usize>> {
+        let (key, _) = message.strip_prefix('`')?.split_once('`')?;
+        let path = format!("{}.{key}", self.table_at(place)?);
+        let tree = self.tree().ok()?.0;
+        Self::has(&tree, &path.split('.').map(str::to_owned).collect::<Vec<_>>()).then(|| Self::place(&tree, &path))
+    }
+
     /// The dotted path of the innermost table at a place.
     fn table_at(&self, place: &Range<usize>) -> Option<String> {
         self.path_at(place, |value| matches!(value, DeValue::Table(_)))
@@ -513,7 +533,7 @@ impl Document {
         });
         let help = elsewhere.or(help);
         match error.span() {
-            Some(span) => self.error(span, message),
+            Some(span) => self.error(self.named_in(&span, &message).unwrap_or(span), message),
             None => Diagnostic::file(&self.path, message),
         }
         .with_help(help)

@@ -5,7 +5,7 @@ use wormcast_network::text::shortened;
 use crate::experiment::document::QUICK;
 
 /// The most bytes of a variation's name: file systems allow 255, and it is one part of several.
-const MOST_BYTES: usize = 100;
+pub(crate) const MOST_BYTES: usize = 100;
 
 /// What is wrong with the name of a variation, which is a part of names of files; `names` are those of all.
 pub(crate) fn not_a_variation(name: &str, names: &[String]) -> Option<String> {

@@ -12,6 +12,7 @@ mod idle;
 mod measured;
 mod name;
 pub(crate) mod open;
+mod plain;
 pub(crate) mod point;
 pub(crate) mod schema;
 mod versions;
@@ -239,7 +240,7 @@ impl Experiment {
             // A mistake that no choice mends comes first.
             let mut mistake = None;
             for point in self.each_point()? {
-                match point {
+                match point.and_then(|point| self.jobs(&[point])) {
                     Ok(_) => return Err(choose),
                     Err(error) => mistake = mistake.or(Some(error)),
                 }
@@ -444,6 +445,9 @@ impl Experiment {
 
     /// An error in a setting as it is at a choice of values.
     pub(crate) fn error_at(&self, choice: &[usize], key: &str, message: impl Into<String>) -> Diagnostic {
+        // Of a table whose settings are swept, these tell one point from another.
+        let below = |axis: &&Axis| axis.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+        let key = if choice.is_empty() { key } else { self.axes.iter().find(below).map_or(key, |axis| &axis.key) };
         match self.chosen(choice) {
             Ok(tree) => self.document.error(Document::place(&tree, key), message),
             Err(error) => error,

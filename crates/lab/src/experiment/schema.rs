@@ -7,7 +7,9 @@ use serde_json::{Map, Value as Json, json};
 use wormcast_multicast::algorithms;
 use wormcast_routing::{ROUTINGS, TREE_CONSTRUCTIONS, TreeDescriptor};
 
+use crate::experiment::document::QUICK;
 use crate::experiment::file::ExperimentFile;
+use crate::experiment::file_name::MOST_BYTES;
 
 /// Where definitions are.
 const DEFINITIONS: &str = "#/$defs/";
@@ -161,6 +163,8 @@ pub fn schema() -> Json {
         let described = strict.get(name).map_or(Json::Null, |setting| setting["description"].clone());
         properties.insert(name.to_owned(), json!({ "description": described, "type": "object", key: value }));
     }
+    // A part of the names of files, as the text says it; of `quick-NAME` a schema cannot say that NAME is there, too.
+    properties["variation"]["propertyNames"] = json!({ "pattern": "^[^./\\\\\\x00-\\x1f][^/\\\\\\x00-\\x1f]*$", "maxLength": MOST_BYTES, "not": { "const": QUICK } });
     let required: Map<String, Json> = strict
         .into_iter()
         .filter(|(name, setting)| !VERSIONS.contains(&name.as_str()) && partial(setting) != *setting)

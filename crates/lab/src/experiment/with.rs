@@ -52,7 +52,7 @@ impl Experiment {
         let mut known: Vec<String> = declared.map(values).unwrap_or_default();
         known.extend(tree.get(ALGORITHM).and_then(|name| name.get_ref().as_str()).map(str::to_owned));
         // What an override replaces is not known here.
-        let replaced = declared.is_none() && self.document.overrides(ALGORITHM);
+        let replaced = self.document.gives(ALGORITHM);
         let exists = |name: &str| Descriptor::named(name).is_ok() || TreeDescriptor::named(name).is_ok();
         let mut switchings = Vec::new();
         for (name, settings) in tables {

@@ -132,7 +132,8 @@ fn signs(curve: &Curve, across: &Across) -> Vec<Sign> {
                 first.extend(equal.iter().map(|mark| Sign::First(mark.x)));
             }
         }
-        before = Some(last.x);
+        // Where it deadlocked, nothing was carried.
+        before = (mark.y != Height::Deadlocked).then_some(last.x);
     }
     signs.append(&mut first);
     signs
@@ -172,6 +173,8 @@ mod tests {
             ]
         );
         assert_eq!(lane(&[V, D, D], &set), [Sign::Deadlocked(2.0), Sign::Deadlocked(3.0)]);
+        let after_a_deadlock = [Sign::Deadlocked(1.0), Sign::Saturated(2.0, None), Sign::First(2.0)];
+        assert_eq!(lane(&[D, S], &set), after_a_deadlock);
     }
 
     #[test]

@@ -9,7 +9,9 @@ pub(super) fn page(page: &Page, folder: &str) -> String {
     if !page.byline.is_empty() {
         let _ = write!(text, "\n*{}*\n", plain(&page.byline));
     }
-    for section in &page.sections {
+    // A section with nothing but a recorded run has nothing to read.
+    let read = |block: &Block| !matches!(block, Block::Replay { .. });
+    for section in page.sections.iter().filter(|section| section.blocks.is_empty() || section.blocks.iter().any(read)) {
         let _ = write!(text, "\n<a id=\"{}\"></a>\n\n", section.anchor);
         let _ = writeln!(text, "{} {}", "#".repeat(section.level + 1), plain(&section.title));
         for block in &section.blocks {
@@ -45,7 +47,6 @@ fn write(block: &Block, folder: &str, text: &mut String) {
             let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
             let _ = write!(text, "\n![{}](<{folder}{name}>)\n", plain(caption));
         }
-        Block::Replay { caption, .. } => drop(write!(text, "\n{}\n", plain(caption))),
         Block::Table(Table { head, rows, .. }) => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
             let line = |cells: Vec<String>| {
@@ -65,7 +66,7 @@ fn write(block: &Block, folder: &str, text: &mut String) {
             let _ = write!(text, "\n{}\n", plain(summary));
             write(block, folder, text);
         }
-        Block::Details { .. } => {}
+        Block::Details { .. } | Block::Replay { .. } => {}
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Player {
 }
 
 impl Page {
-    /// Adds a section with a recorded run that readers can play, before the last one. The whole file is in the page, which has to be HTML: in Markdown, only the caption is left.
+    /// Adds a section with a recorded run that readers can play, before the last one. The whole file is in the page, which has to be HTML: in Markdown, the section is left out.
     ///
     /// # Errors
     /// If the file cannot be read.

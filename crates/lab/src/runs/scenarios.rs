@@ -5,7 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request};
 use wormcast_network::{Network, TopologySpec};
-use wormcast_routing::{TreeDescriptor, TreeError};
+use wormcast_routing::{TreeDescriptor, TreeError, UnknownName};
 use wormcast_simulation::{
     ConfigError, EngineChoice, IdleSetting, Observer, Planning, Scenario, SimulationError, plan_messages,
     simulate_observed,
@@ -53,8 +53,9 @@ impl Experiment {
     /// What to do at each of some points of this experiment. Points share the networks that they have in common.
     ///
     /// # Errors
-    /// As [`job`](Self::job), for the first point that is wrong.
+    /// As [`job`](Self::job), for the first point that is wrong; and if a swept setting has a value outside of the sweep that it can never have.
     pub fn jobs(&self, points: &[Point]) -> Result<Vec<Job>, Diagnostic> {
+        self.check_plain()?;
         let mut maker = JobMaker::default();
         points.iter().map(|point| maker.job(self, point)).collect()
     }
@@ -71,6 +72,14 @@ impl Experiment {
         }
         Ok(())
     }
+}
+
+/// The construction of trees of this name; what is an algorithm instead is called one.
+pub(crate) fn construction_named(name: &str) -> Result<&'static TreeDescriptor, UnknownName> {
+    TreeDescriptor::named(name).map_err(|unknown| {
+        let instead = Descriptor::named(name).is_ok().then_some("an algorithm");
+        UnknownName { instead, ..unknown }
+    })
 }
 
 /// A graph with this seed, if it is one that is drawn at random and its text has no seed.
@@ -210,7 +219,7 @@ impl JobMaker {
             }
             Asked::Trees { sets, fault } => {
                 let wrong = |problem: TreeError| error("algorithm", problem.to_string());
-                let construction = TreeDescriptor::named(&spec.algorithm).map_err(|unknown| wrong(unknown.into()))?;
+                let construction = construction_named(&spec.algorithm).map_err(|unknown| wrong(unknown.into()))?;
                 let chosen = chosen(&network, construction, &spec.options);
                 let options = chosen.map_err(|(option, problem)| error(option.key(), problem))?;
                 TreeRuns::new(network, construction, options, sets, fault).map(Job::Trees).map_err(wrong)

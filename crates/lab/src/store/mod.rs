@@ -109,6 +109,12 @@ impl Store {
             Err(StoreError { problem: StoreProblem::ReadOnly | StoreProblem::Unreadable(_), .. }) if path.is_file() => {
                 Self::unchanging(path)
             }
+            // On a full disk those files find no place.
+            Err(StoreError { problem: problem @ (StoreProblem::Disk(_) | StoreProblem::Full), path })
+                if path.is_file() =>
+            {
+                Self::unchanging(&path).map_err(|_| problem.of(&path))
+            }
             result => result,
         }
     }

@@ -54,6 +54,8 @@ impl Measurements<'_> {
 
     /// By replication, how much a weighted sum over places is more for the lower series than for the higher one.
     fn excess(&self, context: usize, lower: &str, higher: &str, by: f64, cells: &[(usize, f64)]) -> Evidence {
+        // How much more of something there is than of something else does not grow beyond all bounds where both do.
+        let unbounded_is_more = self.claim.over().is_none();
         let mut differences: Option<Vec<f64>> = None;
         let mut settled = None;
         for &(place, weight) in cells {
@@ -67,12 +69,12 @@ impl Measurements<'_> {
                 }
                 // Without bound at one place, whatever there is at the others; but not one way here and the other way there.
                 (Cell::Unbounded, Cell::Values(_) | Cell::NoInterval)
-                    if weight > 0.0 && settled != Some(Finding::Holds) =>
+                    if unbounded_is_more && weight > 0.0 && settled != Some(Finding::Holds) =>
                 {
                     settled = Some(Finding::Fails);
                 }
                 (Cell::Values(_) | Cell::NoInterval, Cell::Unbounded)
-                    if weight > 0.0 && settled != Some(Finding::Fails) =>
+                    if unbounded_is_more && weight > 0.0 && settled != Some(Finding::Fails) =>
                 {
                     settled = Some(Finding::Holds);
                 }
@@ -101,6 +103,7 @@ impl Measurements<'_> {
                             end.iter().zip(before).map(|(end, before)| end - (1.0 - falls.by) * before).collect(),
                         ),
                         (Cell::Values(_) | Cell::NoInterval, Cell::Unbounded) => Evidence::Settled(Finding::Holds),
+                        (Cell::Unbounded, Cell::Values(_) | Cell::NoInterval) => Evidence::Settled(Finding::Fails),
                         (end, before) => Evidence::Settled(unsettled([end, before])),
                     },
                 };

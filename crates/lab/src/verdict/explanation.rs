@@ -27,7 +27,7 @@ pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: 
 const MOST_REPLICATIONS: u64 = 10_000;
 
 /// What it would take to settle what is open, as further lines; empty if nothing is open.
-pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
+pub(super) fn to_settle(groups: &[Vec<Comparison>], of_shares: bool) -> String {
     let unsettled = |finding| groups.iter().flatten().filter(move |comparison| comparison.finding == finding);
     let mut takes = Vec::new();
     let (mut ranges, mut most, mut never) = (Vec::new(), 0, false);
@@ -56,9 +56,8 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
         takes.push(format!("more loads, or more replications{places}"));
     }
     if unsettled(Finding::Missing).next().is_some() {
-        takes.push(
-            "results of both where there is nothing to compare: one is missing, or both are saturated".to_owned(),
-        );
+        let why = if of_shares { "one is missing or saturated" } else { "one is missing, or both are saturated" };
+        takes.push(format!("results of both where there is nothing to compare: {why}"));
     }
     if unsettled(Finding::NoInterval).next().is_some() {
         takes.push("more replications where a percentile has no interval".to_owned());

@@ -45,7 +45,7 @@ pub(crate) struct Entry<'a> {
 
 /// A claim with what it is judged on.
 pub(crate) struct Measurements<'a> {
-    claim: &'a Claim,
+    pub(super) claim: &'a Claim,
     quantity: Quantity,
     pub(super) unit: Option<TimeUnit>,
     confidence: f64,
@@ -194,7 +194,7 @@ impl<'a> Measurements<'a> {
         let verdict = if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) };
         let mut because = because(&groups, test, if self.claim.over().is_some() { "%" } else { unit });
         if verdict == Verdict::Inconclusive {
-            because += &to_settle(&groups);
+            because += &to_settle(&groups, self.claim.over().is_some());
         }
         let open_end = self.claim.open_end.filter(|_| verdict != Verdict::Reproduced);
         let holds = open_end.and_then(|end| self.widest(&groups, judge, end));

@@ -98,6 +98,12 @@ fn falls_somewhere() {
     assert_eq!(judged(test, 0.1, hill).verdict, Verdict::Reproduced);
     assert_eq!(judged(test, 0.1, parallel(0.0)).verdict, Verdict::NotReproduced);
     assert_eq!(judged(test, 100.0, hill).verdict, Verdict::Inconclusive);
+    // What is saturated in the end, and only there, ends lower than nowhere.
+    let saturated_from = |from: f64| move |series: &str, x: f64| parallel(0.0)(series, x).filter(|_| x < from);
+    assert_eq!(judged(test, 0.1, saturated_from(3.5)).verdict, Verdict::NotReproduced);
+    let part = judged(test, 0.1, saturated_from(2.5));
+    assert_eq!(part.verdict, Verdict::Inconclusive);
+    assert!(part.because.ends_with("one is missing, or both are saturated."), "{}", part.because);
 }
 
 #[test]
@@ -379,6 +385,16 @@ fn gaps_between_two_quantities() {
         let test = format!("to = {to}\norder = {{ lower = ['a'], higher = ['b'], over = 'latency.mean' }}");
         assert_eq!(with_backlogs(&test, saturated, gap).verdict, verdict, "{to}");
     }
+    // Of a saturated point there is no share, whoever is saturated.
+    for who in ["a", "b"] {
+        let alone = |series: &str, _: u64, load: f64| {
+            if series == who && load > 0.7 { [90, 95, 99, 100] } else { [0, 1, 2, 3] }
+        };
+        let test = "from = 0.7\norder = { lower = ['a'], higher = ['b'], over = 'latency.mean' }";
+        let part = with_backlogs(test, alone, |_, _| 0.0);
+        assert_eq!(part.verdict, Verdict::Inconclusive, "{who}");
+        assert!(part.because.ends_with("nothing to compare: one is missing or saturated."), "{}", part.because);
+    }
     let part = judged("series = ['b'], at_least = 0.3");
     assert_eq!((part.unit.as_str(), part.comparisons.len()), ("", 6));
     assert!(
@@ -444,6 +460,30 @@ fn bad_claims_about_saturation_and_gaps_are_pointed_at() {
         ("outlasts = { later = ['a'], earlier = ['b'], at_most = 0.5 }", "0.5", "expected a factor of at least"),
         ("outlasts = { later = ['a'], earlier = ['b'], scope = 'average' }", "'average'", "a series saturates once"),
         ("gap = { series = ['a'], over = 'latency.mean' }", "gap", "expected `at_least`"),
+        (
+            "order = { lower = ['a'], higher = ['b'], rise = [[0.2, 0.2]] }",
+            "[[0.2, 0.2]]",
+            "nothing rises from a value",
+        ),
+        ("order = { lower = ['a'], higher = ['b'], rise = [] }", "[]", "expected at least one pair"),
+        ("series = []\nfalls = { series = ['a'] }", "[]", "expected at least one swept setting"),
+        ("from = 0.7\nfalls = { series = ['a'] }", "0.7", "one value of `traffic.arrivals.load` is left"),
+        (
+            "where = { 'traffic.arrivals.load' = [0.2] }\nfalls = { series = ['a'] }",
+            "where",
+            "one value of `traffic.arrivals.load` is left",
+        ),
+        (
+            "to = 0.3\nwhere = { 'traffic.arrivals.load' = [0.8] }\nfalls = { series = ['a'] }",
+            "where",
+            "no value of `traffic.arrivals.load` of these",
+        ),
+        ("where = { algorithm = ['b'] }\nfalls = { series = ['a'] }", "['a']", "`where` leaves out `a`"),
+        (
+            "where = { algorithm = [] }\nfalls = { series = ['a'] }",
+            "where",
+            "expected at least one value of `algorithm`",
+        ),
         (
             "where = { 'switching.bufer' = [1] }\nsaturates = { series = ['a'], before = 1 }",
             "where",

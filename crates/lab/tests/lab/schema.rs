@@ -123,6 +123,9 @@ const BAD: &[&str] = &[
     "variation.a.quick.seed = 3",
     "variation.a.traffic.arrivals = { rate = 'high' }",
     "variation.a.variation.b.seed = 3",
+    "variation.quick.seed = 3",
+    "variation.'.hidden'.seed = 3",
+    "variation.'a/b'.seed = 3",
 ];
 
 #[test]

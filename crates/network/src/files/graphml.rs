@@ -314,7 +314,7 @@ mod tests {
             data(&[("x", "3"), ("y", "-4e2")]),
             data(&[("Latitude", ""), ("Longitude", "-74.0")]),
             data(&[("x", "3")]),
-            data(&[("Latitude", "91"), ("Longitude", "1")]),
+            data(&[("Latitude", "-90"), ("Longitude", "360")]),
         ];
         let vertices: String = (0..)
             .zip(vertices)
@@ -325,8 +325,16 @@ mod tests {
         let at = |router| network.coordinates(RouterId::new(router));
         assert_eq!(at(0), Some(Coordinates::Earth { latitude: 40.7, longitude: -74.0 }));
         assert_eq!(at(1), Some(Coordinates::Plane { x: 3.0, y: -400.0 }));
-        assert_eq!([2, 3, 4].map(at), [None; 3]);
-        for (key, value) in [("Latitude", "north"), ("x", "inf"), ("y", "1e999"), ("x", "NaN")] {
+        assert_eq!([2, 3].map(at), [None; 2]);
+        assert_eq!(at(4), Some(Coordinates::Earth { latitude: -90.0, longitude: 360.0 }));
+        for (key, value) in [
+            ("Latitude", "91"),
+            ("Longitude", "-361"),
+            ("Latitude", "north"),
+            ("x", "inf"),
+            ("y", "1e999"),
+            ("x", "NaN"),
+        ] {
             let vertex = format!("<node id='0'>{}</node>", data(&[(key, value)]));
             let message = parse("x", &graph(&vertex)).unwrap_err().to_string();
             let start = format!("x:4: the coordinate `{key}` is `{value}`: expected a number");

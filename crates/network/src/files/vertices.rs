@@ -49,20 +49,24 @@ pub(super) struct At {
 impl At {
     pub(super) fn coordinates(self) -> Option<Coordinates> {
         let earth = self.latitude.zip(self.longitude);
-        let earth = earth.filter(|(latitude, longitude)| latitude.abs() <= 90.0 && longitude.abs() <= 360.0);
         let earth = earth.map(|(latitude, longitude)| Coordinates::Earth { latitude, longitude });
         earth.or_else(|| self.x.zip(self.y).map(|(x, y)| Coordinates::Plane { x, y }))
     }
 }
 
-/// A coordinate, if there is one: a number of a size that can be drawn.
+/// A coordinate, if there is one: a number of a size that can be drawn, or of degrees that there are.
 pub(super) fn coordinate(about: &str, text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
+    let (most, written) = match about {
+        "latitude" | "Latitude" => (90.0, "90"),
+        "longitude" | "Longitude" => (360.0, "360"),
+        _ => (1e9, "1e9"),
+    };
     match text.parse() {
-        Ok(number) if f64::abs(number) < 1e9 => Ok(Some(number)),
-        _ => Err(format!("the coordinate `{about}` is `{text}`: expected a number between -1e9 and 1e9")),
+        Ok(number) if f64::abs(number) <= most => Ok(Some(number)),
+        _ => Err(format!("the coordinate `{about}` is `{text}`: expected a number from -{written} to {written}")),
     }
 }
 

@@ -104,12 +104,22 @@ pub enum TreeChoice {
     Branches,
     /// [`Balance::Root`] with a starting node: where the root is the starting node, there is nothing to balance.
     BalancedStart,
+    /// [`TreeOptions::balance`], whatever it is.
+    Roots,
 }
 
 impl TreeChoice {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Second, Self::Method, Self::Trees, Self::BestOf, Self::BestBy, Self::Branches, Self::BalancedStart];
+    /// All of them, those that say more about a choice first.
+    pub const ALL: [Self; 8] = [
+        Self::Second,
+        Self::Method,
+        Self::Trees,
+        Self::BestOf,
+        Self::BestBy,
+        Self::Branches,
+        Self::BalancedStart,
+        Self::Roots,
+    ];
 
     /// Whether the options make this choice.
     fn is_made(self, options: &TreeOptions) -> bool {
@@ -121,6 +131,7 @@ impl TreeChoice {
             Self::BestBy => options.best_by.is_some(),
             Self::Branches => options.balance == Some(Balance::Branch),
             Self::BalancedStart => options.first.is_some() && options.balance == Some(Balance::Root),
+            Self::Roots => options.balance.is_some(),
         }
     }
 
@@ -140,6 +151,7 @@ impl fmt::Display for TreeChoice {
             Self::BestBy => "what is best",
             Self::Branches => "moved branches",
             Self::BalancedStart => "a balanced root beside the starting node",
+            Self::Roots => "where roots are",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use wormcast_network::watch::{attempt, step, stop};
+use wormcast_network::watch::{WorkProgress, round, step, stop};
 use wormcast_network::{Grid, Network};
 
 use crate::relation::Unsupported;
@@ -20,7 +20,7 @@ pub const TARJAN_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm-tarjan",
     summary: "as many as there are, or `--trees K`; in a random order of the links, or the best of several",
     needs: "a connected network",
-    choices: &[TreeChoice::Trees, TreeChoice::BestOf, TreeChoice::BestBy],
+    choices: &[TreeChoice::Trees, TreeChoice::BestOf, TreeChoice::BestBy, TreeChoice::Roots],
     draws: true,
     around_faults: true,
     make: tarjan,
@@ -31,7 +31,7 @@ pub const HAMILTON_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm-tarjan-path",
     summary: "two Hamilton paths",
     needs: "a torus of two dimensions of equal size, at least 2",
-    choices: &[],
+    choices: &[TreeChoice::Roots],
     draws: false,
     around_faults: false,
     make: hamilton_paths,
@@ -102,8 +102,10 @@ fn tarjan(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees,
         if attempts == 1 {
             return rooted(network, found()?, options);
         }
-        let tried = attempt(|| {
-            step("trying orders of links", "orders", number, attempts);
+        let (work, parts) = ("trying orders of links", "orders");
+        let at = WorkProgress { work, parts, done: number as u64, of: attempts as u64 };
+        let tried = round(at, || {
+            step(work, parts, number, attempts);
             let found = found()?;
             let distance = combined_distance(network, &found.trees, &[]);
             Ok::<_, TreeError>((found, distance))

@@ -18,7 +18,7 @@ pub const DSTM_1_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm-1",
     summary: "two, with all links but two",
     needs: NEEDS,
-    choices: &[TreeChoice::Second, TreeChoice::Branches, TreeChoice::BalancedStart],
+    choices: &[TreeChoice::Second, TreeChoice::Branches, TreeChoice::BalancedStart, TreeChoice::Roots],
     draws: false,
     around_faults: false,
     make: |network, options| built(network, TorusTrees::dstm_1(network, options.first.unwrap_or_default())?, options),
@@ -35,7 +35,13 @@ pub const DSTM_2_TREES: TreeDescriptor = TreeDescriptor {
 pub const DSTM_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm",
     summary: "the same, with any starting nodes and directions",
-    choices: &[TreeChoice::Second, TreeChoice::Method, TreeChoice::Branches, TreeChoice::BalancedStart],
+    choices: &[
+        TreeChoice::Second,
+        TreeChoice::Method,
+        TreeChoice::Branches,
+        TreeChoice::BalancedStart,
+        TreeChoice::Roots,
+    ],
     ..DSTM_1_TREES
 };
 

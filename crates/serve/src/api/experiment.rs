@@ -93,7 +93,15 @@ pub(super) fn body<T: DeserializeOwned>(body: &Body, fields: &[Field]) -> Result
             return Err(bad(format!("`{name}` is {}; expected {}", shown(value), takes.text())));
         }
     }
-    serde_json::from_value(value).map_err(|error| bad(plain_words(&error.to_string()).0))
+    // Read again, as fields that are there twice are one in a value.
+    serde_json::from_slice(&body.0).map_err(|error| {
+        let text = error.to_string();
+        let problem = text.strip_prefix("duplicate field ").and_then(|rest| rest.split_inclusive('`').nth(1));
+        bad(match problem {
+            Some(name) => format!("the field `{name} is there twice"),
+            None => plain_words(&text).0,
+        })
+    })
 }
 
 /// A field of a body.

@@ -150,7 +150,12 @@ impl Given {
         for (place, (name, _)) in self.0.iter().enumerate() {
             let name = name.as_str();
             if !once.contains(&name) && !often.contains(&name) {
-                let expected = expected_name(name, once.iter().chain(often).copied());
+                let known = once.iter().chain(often).copied();
+                let expected = if known.clone().next().is_none() {
+                    ": none is expected".to_owned()
+                } else {
+                    expected_name(name, known)
+                };
                 return Err(Refusal::BadInput(format!("there is no parameter `{name}`{expected}")));
             }
             if once.contains(&name) && self.0[..place].iter().any(|(other, _)| other == name) {

@@ -189,14 +189,9 @@ impl Sweeps {
         self.running().iter().for_each(|running| running.stop.stop("the server ends"));
     }
 
-    /// Adds one; none other may go on with the same store.
-    fn begin(
-        &self,
-        experiment: &Experiment,
-        [file, store]: [&str; 2],
-        points: usize,
-    ) -> Result<(Sweep, Arc<Stop>), Refusal> {
-        let mut all = self.running();
+    /// Whether one more can go on, with this store, which no other one has.
+    fn check_room(&self, store: &str) -> Result<(), Refusal> {
+        let all = self.running();
         let goes_on = |running: &&Running| running.sweep.state == "running";
         if let Some(other) = all.iter().filter(goes_on).find(|running| running.sweep.store == store) {
             let message =
@@ -206,6 +201,18 @@ impl Sweeps {
         if all.iter().filter(goes_on).count() >= AT_ONCE {
             return Err(Refusal::Busy(format!("{AT_ONCE} sweeps go on: stop one, or wait for one")));
         }
+        Ok(())
+    }
+
+    /// Adds one; none other may go on with the same store.
+    fn begin(
+        &self,
+        experiment: &Experiment,
+        [file, store]: [&str; 2],
+        points: usize,
+    ) -> Result<(Sweep, Arc<Stop>), Refusal> {
+        self.check_room(store)?;
+        let mut all = self.running();
         // Of a pair, the last one counts.
         all.retain(|running| {
             running.sweep.state == "running" || [&running.sweep.experiment, &running.sweep.store] != [file, store]
@@ -368,6 +375,8 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
             "`{store}` is no name for a result store: expected one that ends in `.db`"
         )));
     }
+    // No folder is left behind by what is refused.
+    state.sweeps.check_room(&path.display().to_string())?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(state.folder.root().join(folder))
             .map_err(|error| Refusal::Failed(format!("cannot make `{}`: {error}", folder.display())))?;

@@ -157,7 +157,7 @@ pub enum NotCovered {
 /// `routing` routes all of them; if it [divides virtual channels](wormcast_routing::VirtualChannels), links have as many as it needs ([`MergedClasses`](wormcast_routing::MergedClasses)
 /// make do with fewer). The answer *not reachable* holds for all startups, routing delays and lengths; a schedule is for
 /// the settings that are given. `budget` bounds the search, in time, about a microsecond a step, and in memory, a few hundred bytes a
-/// step at most; schedules that are run are not counted, of which there are some ten thousand at most. There are exponentially many sets in large
+/// step at most; schedules that are run are not counted: there are some fifty thousand at most, each of which takes as long as its worms do. There are exponentially many sets in large
 /// networks, and then the answer is mostly [`ReachabilityVerdict::NotDecided`] unless a deadlock is found soon.
 ///
 /// # Errors

@@ -44,6 +44,11 @@ impl ExperimentArguments {
         self.settings.read(self.file.as_deref(), options)
     }
 
+    /// As [`read`](Self::read), for a single run, which does not look at the sweep.
+    pub(crate) fn read_for_one_run(&self, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
+        self.settings.read_where(self.file.as_deref(), options, |given| !given.is_of_a_sweep())
+    }
+
     /// The arguments as words of a command.
     pub(crate) fn words(&self) -> Vec<String> {
         let file = self.file.iter().map(|file| file.display().to_string());
@@ -74,12 +79,23 @@ impl SettingArguments {
 
     /// Reads the experiment of a file, or the built-in one, with these settings; `options` as for [`ExperimentArguments::read`].
     pub(crate) fn read(&self, file: Option<&Path>, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
+        self.read_where(file, options, |_| true)
+    }
+
+    /// As [`read`](Self::read), where only some of the settings can replace others.
+    fn read_where(
+        &self,
+        file: Option<&Path>,
+        options: &[(&str, &str, String)],
+        matters: fn(&Override) -> bool,
+    ) -> Result<Experiment, Failure> {
         let mut overrides = Vec::new();
         for assignment in &self.set {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
-        for replaced in Override::check(&overrides, self.quick).map_err(Failure::diagnostic)? {
+        let mattering: Vec<Override> = overrides.iter().filter(|given| matters(given)).cloned().collect();
+        for replaced in Override::check(&mattering, self.quick).map_err(Failure::diagnostic)? {
             Failure::warn(&replaced);
         }
         let mut experiment = match file {

@@ -77,10 +77,15 @@ pub(super) fn with_small_run<'e>(
         };
         let file = observer.0.finish(&run)?;
         let mut replay = ReplayFile::open(Cursor::new(file)).map_err(Failure::failed)?;
+        let messages = match observer.1.0.get() {
+            1 => "The only message".to_owned(),
+            more @ ..=MESSAGES => format!("All {more} messages"),
+            _ => format!("The first {MESSAGES} messages"),
+        };
         let label = point.label();
         let at = if label.is_empty() { String::new() } else { format!(" ({label}{what})") };
         let caption = format!(
-            "The first {MESSAGES} messages of {title}{at}, seed {}. `simulate --replay` records whole runs, and `serve` plays them.",
+            "{messages} of {title}{at}, seed {}. `simulate --replay` records whole runs, and `serve` plays them.",
             point.spec.seed
         );
         let player = Player { script: SCRIPT, style: STYLE };

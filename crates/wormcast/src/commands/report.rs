@@ -33,6 +33,21 @@ pub(crate) struct Arguments {
     places: Places,
 }
 
+impl Arguments {
+    /// The commands whose results are reported.
+    fn sweeps(&self) -> String {
+        let places = self.places.words(|path| path.display().to_string(), self.files.len() == 1);
+        let sweep = |file: &PathBuf| {
+            let file = file.display().to_string();
+            let quick = self.quick.then_some("--quick");
+            let set = self.set.iter().flat_map(|assignment| ["--set", assignment]);
+            let words = [program::name(), "sweep", &file].into_iter().chain(set).chain(quick);
+            shell_line(words.chain(places.iter().map(String::as_str)))
+        };
+        self.files.iter().map(sweep).collect::<Vec<_>>().join("; ")
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
@@ -40,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Failure::warn(&replaced);
     }
     let path = arguments.places.store();
-    let store = arguments.places.existing_store().map_err(|missing| {
+    let store = arguments.places.existing_store(&arguments.sweeps()).map_err(|missing| {
         arguments.files.iter().fold(missing, |missing, file| match Experiment::read(file, &overrides) {
             Ok(experiment) => unless_invalid(&experiment, missing),
             Err(error) => Failure::diagnostic(error),

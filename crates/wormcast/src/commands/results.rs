@@ -97,8 +97,8 @@ impl Places {
         &self.out
     }
 
-    /// The store, which must be there.
-    pub(crate) fn existing_store(&self) -> Result<Store, Failure> {
+    /// The store, which must be there; `sweep` is the command that makes it.
+    pub(crate) fn existing_store(&self, sweep: &str) -> Result<Store, Failure> {
         let path = self.store();
         if !is_there(&path)? {
             let usual = Path::new(OUT).join(STORE);
@@ -107,8 +107,8 @@ impl Places {
             } else {
                 String::new()
             };
-            let (path, program) = (path.display(), program::name());
-            let message = format!("there is no result store `{path}`: run `{program} sweep` first{hint}");
+            let path = path.display();
+            let message = format!("there is no result store `{path}`: run `{sweep}` first{hint}");
             return Err(Failure::BadInput(message));
         }
         // To be made a store, it would have to be written to.

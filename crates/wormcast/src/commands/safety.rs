@@ -1,10 +1,9 @@
 //! Warnings of what the static analysis finds.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
+use crate::lab::report::shell_line;
 use crate::lab::{Experiment, Job, Point, PointSpec, SweepSafety, sweep_safety};
 use crate::multicast::{AlgorithmOptions, Descriptor, Sends};
 use crate::program;
@@ -51,32 +50,36 @@ pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenar
 
 /// The command that analyses all worms that the algorithm may send with the settings of a run.
 pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> String {
-    let topology = experiment.topology_of(spec);
-    let mut command = format!("{} routing --topology {topology} --algorithm {}", program::name(), spec.algorithm);
+    let mut words = vec![program::name().to_owned(), "routing".to_owned()];
+    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    add("--topology", experiment.topology_of(spec));
+    add("--algorithm", spec.algorithm.clone());
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
-        command.push_str(" --replication synchronous");
-        return command;
+        add("--replication", "synchronous".to_owned());
+        return shell_line(words.iter().map(String::as_str));
     }
     let config = scenario.engine_config();
-    let _ = write!(command, " --consumption-ports {}", config.ports.consumption);
+    add("--consumption-ports", config.ports.consumption.to_string());
     if let Some(name) = &spec.routing {
-        let _ = write!(command, " --routing {name}");
+        add("--routing", name.clone());
     }
     // When trees are drawn makes no difference to how worms depend on each other.
     let options = spec.options.clone().with_files(|name| experiment.beside(name).display().to_string());
     let own = json!(AlgorithmOptions { draw: None, ..options });
+    let spelled = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for (key, value) in own.as_object().into_iter().flatten() {
-        let _ = write!(command, " --option {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        add("--option", format!("{key}={}", spelled(value)));
     }
     if config.virtual_channels > 1 {
-        let _ = write!(command, " --virtual-channels {}", config.virtual_channels);
+        add("--virtual-channels", config.virtual_channels.to_string());
     }
     if scenario.algorithm().may_send_trees() && config.branching() != scenario.algorithm().branching() {
-        let buffer = if config.branching().packet_buffers { "message".to_owned() } else { config.buffer.to_string() };
-        let spelled = |value: Json| value.as_str().unwrap_or_default().to_owned();
-        let (replication, reservation) = (json!(config.replication), json!(config.reservation));
-        let _ = write!(command, " --buffer {buffer} --replication {}", spelled(replication));
-        let _ = write!(command, " --reservation {}", spelled(reservation));
+        add(
+            "--buffer",
+            if config.branching().packet_buffers { "message".to_owned() } else { config.buffer.to_string() },
+        );
+        add("--replication", spelled(&json!(config.replication)));
+        add("--reservation", spelled(&json!(config.reservation)));
     }
-    command
+    shell_line(words.iter().map(String::as_str))
 }

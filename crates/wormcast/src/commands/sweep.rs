@@ -223,15 +223,15 @@ fn left(widest: Option<f64>, undecided: Option<f64>) -> String {
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let experiment = arguments.places.named(arguments.experiment.read(&[])?);
     experiment.check_measured().map_err(Failure::diagnostic)?;
-    let store = arguments.places.existing_store().map_err(|missing| unless_invalid(&experiment, missing))?;
+    let settings =
+        [arguments.experiment.words(), arguments.places.words(|path| path.display().to_string(), true)].concat();
+    let again = shell_line([program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str)));
+    let store = arguments.places.existing_store(&again).map_err(|missing| unless_invalid(&experiment, missing))?;
     let path = arguments.places.store();
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
-        let settings =
-            [arguments.experiment.words(), arguments.places.words(|path| path.display().to_string(), true)].concat();
-        let words = [program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str));
-        let (path, again) = (path.display(), shell_line(words));
+        let path = path.display();
         let message = format!("`{path}` has no results of this experiment: run `{again}` first");
         return Err(Failure::BadInput(message));
     }

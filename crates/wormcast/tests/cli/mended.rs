@@ -323,6 +323,46 @@ fn the_last_of_a_value_and_a_sweep_counts() {
 }
 
 #[test]
+fn a_single_run_is_not_told_of_a_sweep_that_replaces_its_value() {
+    let folder = folder();
+    let run = folder.run(&["simulate", "idle.toml", "--set=algorithm=u-mesh", "--set=sweep.algorithm=['dual-path']"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("u-mesh") && run.stderr.contains("makes no difference to a single run"), "{run:?}");
+    assert!(!run.stderr.contains("replaced by"), "{}", run.stderr);
+}
+
+/// Advice to choose a rate led to a second refusal where no rate is possible.
+#[test]
+fn a_mistake_that_no_choice_mends_comes_before_the_advice_to_choose() {
+    let folder = folder();
+    folder.write(
+        "s.toml",
+        b"topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.multicast.destinations = 3\n\
+        traffic.arrivals.process = 'poisson'\n[sweep]\ntraffic.arrivals.rate = [0.1, 0.2]\n",
+    );
+    let said = folder.run(&["simulate", "s.toml"]).bad_input();
+    assert!(said.contains("is swept: choose one with `--set traffic.arrivals.rate=0.1`"), "{said}");
+    let burst = "--set=traffic.arrivals={process='burst',sources=3}";
+    let said = folder.run(&["simulate", "s.toml", burst]).bad_input();
+    assert!(said.contains("a burst has no rate") && said.contains("s.toml:6:26"), "{said}");
+}
+
+/// They were pointed at in the table around them, or in the plain value.
+#[test]
+fn settings_of_tables_are_pointed_at() {
+    let folder = folder();
+    let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\n[traffic]\nmulticast.destinations = 3\n\
+        arrivals = { process = 'poisson', rate = 0.1 }\n";
+    folder.write("a.toml", format!("{text}[switching]\nmodel = 'input-buffer'\nreplication = 'lockstep'\n").as_bytes());
+    let said = folder.run(&["simulate", "a.toml"]).bad_input();
+    assert!(said.contains("a.toml:8:15"), "{said}");
+    let drawn = text.replace("'mesh:4x4'", "{ random = { nodes = 16, degree = 3 } }").replace("dual-path", "separate");
+    folder.write("b.toml", format!("{drawn}[sweep]\ntopology.random.degree = [3, 40]\n").as_bytes());
+    let said = folder.run(&["sweep", "b.toml"]).bad_input();
+    assert!(said.contains("b.toml:7:30"), "{said}");
+}
+
+#[test]
 fn a_list_is_no_table() {
     for (setting, expected) in [
         ("run=['drain', 0, 7]", "`run` is a list: expected a table, such as `run = {"),
@@ -565,8 +605,9 @@ fn a_report_plays_a_point_of_the_curve_and_says_no_confidence_of_100_percent() {
     folder.run(&["sweep", "curve.toml", "--jobs=1"]);
     let run = folder.run(&["report", "curve.toml"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let page = folder.read("results/curve-report.md");
-    assert!(page.contains("the middle of its curve"), "{page}");
+    let (text, page) = (folder.read("results/curve-report.md"), folder.read("results/curve-report.html"));
+    assert!(!text.contains("to be played"), "{text}");
+    assert!(page.contains("the middle of its curve") && page.contains("All 155 messages of "), "{page}");
     assert!(
         ["0.05", "0.1", "0.2"].iter().any(|rate| page.contains(&format!("traffic.arrivals.rate={rate}, the middle"))),
         "{page}"

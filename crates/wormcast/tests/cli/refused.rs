@@ -156,6 +156,13 @@ fn contradictions_are_refused() {
         &range,
         "`traffic.length` takes whole numbers, and 5.5 is one of this range",
     );
+    for (values, said) in [
+        ("[1.5, 2]", "number `1.5`, expected a whole number of flits"),
+        ("{ from = 1, to = 1e9, points = 2 }", "`traffic.length` takes whole numbers"),
+        ("{ from = 1, to = 1000000000, points = 2 }", "expected"),
+    ] {
+        refused(&folder, &["sweep", "one.toml"], &[&format!("sweep.traffic.length={values}")], said);
+    }
     refused(&folder, &simulate, &["quick.run.messages=5"], "`quick` is a version of the file");
     // The same twice is no contradiction, and a table may come before what is set in it.
     with(&folder, &simulate, &["seed=5", "seed=5", "timing={startup=5}", "timing.routing_delay=2"]).success();

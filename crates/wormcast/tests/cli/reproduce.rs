@@ -185,7 +185,9 @@ fn a_report_shows_an_experiment_from_the_store() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
     let before = folder.run(&["report", "small.toml"]);
     assert_eq!(before.code, 2);
-    assert!(before.stderr.contains("run `wormcast sweep` first"), "{}", before.stderr);
+    assert!(before.stderr.contains("run `wormcast sweep small.toml` first"), "{}", before.stderr);
+    let elsewhere = folder.run(&["report", "small.toml", "--out", "o ut", "--set", "seed=3"]).bad_input();
+    assert!(elsewhere.contains("run `wormcast sweep small.toml --set 'seed=3' --out 'o ut'` first"), "{elsewhere}");
     folder.run(&["sweep", "small.toml"]).success();
     assert_eq!(
         folder.run(&["report", "small.toml"]).success(),

@@ -406,6 +406,32 @@ fn a_reachable_deadlock_has_a_witness_that_deadlocks() {
     }
 }
 
+/// The settings of a witness can be used as they are printed, also those of trees and of buffers that hold any worm.
+#[test]
+fn settings_of_a_witness_are_those_of_files() {
+    for (topology, what, buffer) in [
+        ("ring:5", &["--algorithm", "tree-one"][..], "message"),
+        ("mesh:4x2", &["--algorithm", "yx-tree", "--consumption-ports", "3"], "1"),
+    ] {
+        let folder = Folder::with(&[]);
+        let options = ["--replication", "lockstep", "--buffer", buffer, "--reachable", "--witness", "dead.trace"];
+        let run = folder.run(&[&["routing", "--topology", topology][..], what, &options].concat());
+        let line = run.stdout.lines().find(|line| line.contains("Messages that deadlock")).expect(&run.stdout);
+        let settings = line.trim().trim_start_matches("Messages that deadlock, with ").trim_end_matches(':');
+        let settings: Vec<String> = settings.split(", ").map(|setting| setting.replacen(' ', " = ", 1)).collect();
+        let (timing, switching) = settings.split_at(2);
+        let experiment = format!(
+            "topology = \"{topology}\"\nalgorithm = \"{}\"\n[timing]\n{}\n[switching]\n{}\n[traffic]\ntrace = \"dead.trace\"\n",
+            what[1],
+            timing.join("\n"),
+            switching.join("\n")
+        );
+        folder.write("dead.toml", experiment.as_bytes());
+        let run = folder.run(&["simulate", "dead.toml"]);
+        assert!(run.stderr.contains("error: deadlock in cycle"), "{experiment}: {run:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_reached_or_is_not_covered_is_said() {
     let folder = Folder::with(&[]);

@@ -945,6 +945,7 @@ fn bad_input_is_said_as_the_command_says_it() {
         error("/api/plan?topology=mesh:4x4&algorithm=dual-path&source=0&destinations=1&option=detour=3")
             .contains("detour")
     );
+    assert!(error("/api/sweeps?x=1").ends_with("there is no parameter `x`: none is expected"));
     assert!(error("/api/routing?topology=mesh:4x4").contains("expected one of `routing`, `algorithm` or `tables`"));
     assert!(error("/api/routing?topology=mesh:4x4&routing=e-cub").contains("did you mean `e-cube`"));
     assert!(error("/api/routing?topology=mesh:4x4&routing=e-cube&consumption_ports=99").contains("from 1 to 32"));
@@ -969,6 +970,11 @@ fn bad_input_is_said_as_the_command_says_it() {
         ("sweeps", "[]", "expected an object with fields such as `experiment`, `store`, `jobs`, not a list".to_owned()),
         ("sweeps", "{ \"experiment\": 1", "it is no JSON, from line 1, column 17 on".to_owned()),
         ("sweeps", "{}", "expected the field `experiment`, a text".to_owned()),
+        (
+            "sweeps",
+            r#"{"experiment":"small.toml","experiment":"a","store":"x.db"}"#,
+            "the field `experiment` is there twice".to_owned(),
+        ),
         ("sweeps", r#"{"experiment":{},"store":"x.db"}"#, "`experiment` is an object; expected a text".to_owned()),
         ("sweeps", r#"{"experiment":null,"store":"x.db"}"#, "`experiment` is `null`; expected a text".to_owned()),
         (

@@ -89,7 +89,7 @@ fn a_store_answers_again_and_fresh_forgets() {
 fn plot_redraws_from_the_store_without_running() {
     let folder = small();
     let none = folder.run(&["plot", "small.toml"]).bad_input();
-    assert_eq!(none, "error: there is no result store `results/store.db`: run `wormcast sweep` first\n");
+    assert_eq!(none, "error: there is no result store `results/store.db`: run `wormcast sweep small.toml` first\n");
     assert!(!folder.path().join("results").exists(), "nothing is made for nothing");
     folder.run(&["sweep", "small.toml"]).success();
     let first = outputs(&folder, "results");

@@ -36,7 +36,9 @@ fn the_analysis_that_is_advised_works_where_it_was_advised() {
     std::fs::create_dir(folder.path().join("below")).unwrap();
     let said = outcome(command(&["simulate", "../e.toml"]).current_dir(folder.path().join("below")).spawn().unwrap());
     let advised = said.stderr.split('`').find(|part| part.starts_with("wormcast routing ")).expect("a command");
-    let words: Vec<&str> = advised.split(' ').skip(1).collect();
+    // A shell takes the quotes away.
+    let unquoted = advised.replace('\'', "");
+    let words: Vec<&str> = unquoted.split(' ').skip(1).collect();
     let run = outcome(command(&words).current_dir(folder.path().join("below")).spawn().unwrap());
     assert!(run.code == 0 && run.stdout.contains("deadlock"), "{advised}: {run:?}");
 }

@@ -247,3 +247,13 @@ fn bad_input_is_explained() {
     assert!(with(&["--balance", "roots"]).contains("did you mean 'root'?"));
     assert!(with(&["--first", "4,4"]).contains("dimension 0 of torus:4x4 goes from 0 to 3"));
 }
+
+#[test]
+fn one_tree_from_its_root_has_nothing_to_balance() {
+    for (balance, said) in
+        [("none", "`spam` has no choice of where roots are"), ("branch", "`spam` has no choice of moved")]
+    {
+        let run = trees(&["mesh:4x4", "--construction", "spam", "--balance", balance]);
+        assert!(run.bad_input().contains(said), "{balance}");
+    }
+}

@@ -76,7 +76,7 @@ pub(super) struct SwitchingSettings {
     #[serde(default)]
     model: Model,
     /// Wormhole: flits that the buffer at the end of each channel holds, for each virtual channel, or `"message"`: any worm as a
-    /// whole. Default 1, and `"message"` for the tree algorithms of paper 3.
+    /// whole. Default 1, and `"message"` for `tree-zero`, `tree-one`, `tree-infinity`, trees on meshes and `tables`.
     #[serde(skip_serializing_if = "Option::is_none")]
     buffer: Option<Buffer>,
     /// Bytes of a flit, for message lengths in bytes and, in buffered switches, the lengths of headers. Default 1, in buffered
@@ -88,11 +88,11 @@ pub(super) struct SwitchingSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     virtual_channels: Option<u32>,
-    /// Wormhole: injection channels of each node. Default 4; buffered switches have one.
+    /// Wormhole: injection channels of each node. Default 4, and 1 for algorithms on spanning trees; buffered switches have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_NODE_PORTS))]
     injection_ports: Option<u32>,
-    /// Wormhole: consumption channels of each node. Default 4; buffered switches have one.
+    /// Wormhole: consumption channels of each node. Default 4, or what the algorithm is defined with; buffered switches have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_NODE_PORTS))]
     consumption_ports: Option<u32>,
@@ -104,12 +104,12 @@ pub(super) struct SwitchingSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_LENGTH))]
     header_flits: Option<u32>,
-    /// How flits leave a replication point: wormhole `lockstep` (default) or `independent` (default for the tree algorithms of paper
-    /// 3), input-buffer `asynchronous` (default) or
-    /// `synchronous`.
+    /// How flits leave a replication point: wormhole `lockstep` (default) or `independent` (default for `tree-zero`, `tree-one`,
+    /// `tree-infinity`, trees on meshes and `tables`), input-buffer `asynchronous` (default) or `synchronous`.
     #[serde(skip_serializing_if = "Option::is_none")]
     replication: Option<ReplicationName>,
-    /// Wormhole: how independent branches are reserved. Default `atomic`, and `separate` for the tree algorithms of paper 3.
+    /// Wormhole: how independent branches are reserved. Default `atomic`, and `separate` for `tree-zero`, `tree-one`,
+    /// `tree-infinity`, trees on meshes and `tables`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reservation: Option<Reservation>,
     /// Which of several free channels a header takes. Wormhole: of the candidates of an adaptive routing, and, unless it is `first`,
@@ -145,7 +145,7 @@ pub(super) struct SwitchingSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = MAX_LENGTH))]
     unicast_header_flits: Option<u32>,
-    /// Buffered switches: the most flits of a packet, its header included; by default as many as the buffers are sure to take.
+    /// Buffered switches: the most flits of a packet, its header included. Default: those of the longest packet of the traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_packet: Option<u32>,
 }

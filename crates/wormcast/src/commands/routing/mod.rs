@@ -103,8 +103,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOW", value_parser = reservation)]
     reservation: Option<Reservation>,
     /// Decide whether a deadlock that the check calls possible can be reached, by a search of at most this many steps. A step takes about a
-    /// microsecond and at most a few hundred bytes of memory. Without a number, a million steps, which is usually enough for small
-    /// networks.
+    /// microsecond and at most a few hundred bytes of memory; the schedules that are then run, of which there are some fifty thousand at most, come
+    /// on top. Without a number, a million steps, which is usually enough for small networks.
     #[arg(
         long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "1000000",
         value_parser = at_most::<u64, { u64::MAX }>

@@ -154,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     if let Some(engine) = arguments.engine.and_then(|engine| engine.to_possible_value()) {
         overrides.push(("--engine", "engine", format!("\"{}\"", engine.get_name())));
     }
-    let experiment = arguments.experiment.read(&overrides)?;
+    let experiment = arguments.experiment.read_for_one_run(&overrides)?;
     arguments.experiment.warn_of_a_sweeps();
     let point = experiment.point().map_err(Failure::diagnostic)?;
     let job = experiment.job(&point).map_err(Failure::diagnostic)?;
