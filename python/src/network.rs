@@ -112,7 +112,9 @@ impl Network {
         let wrong = |load: &f64| !(load.is_finite() && *load >= 0.0);
         if let Some(channel) = loads.iter().position(wrong) {
             let load = loads[channel];
-            return Err(input(format!("the load of channel {channel} is {load}; expected a finite number that is not negative")));
+            return Err(input(format!(
+                "the load of channel {channel} is {load}; expected a finite number that is not negative"
+            )));
         }
         let digits = if loads.iter().all(|load| load.fract() == 0.0) { 0 } else { 2 };
         interruptible(py, || HeatMapSvg { network: &self.network, loads: &loads, title, digits }.to_string())
