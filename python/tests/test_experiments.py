@@ -272,7 +272,8 @@ def test_a_run_is_that_of_the_command(small, command, tmp_path):
     with pytest.raises(KeyError):
         run["latency.first.mean"]
     with pytest.raises(wc.InputError, match="is swept: choose one"):
-        wc.simulate({"topology": "mesh:4x4", "sweep.algorithm": ["dual-path", "schl"]})
+        traffic = {"arrivals": {"process": "poisson", "rate": 0.01}, "multicast": {"destinations": 3}}
+        wc.simulate({"topology": "mesh:4x4", "traffic": traffic, "sweep.algorithm": ["dual-path", "schl"]})
 
 
 def test_settings_without_effect_and_dangerous_ones_are_warned_of(small):

@@ -90,7 +90,7 @@ def test_what_is_no_number_and_no_node_is_told():
         (lambda: wc.analyse(mesh, "dual-path", seed="x"), "seed: found 'x'"),
         (lambda: wc.algorithm("py-none", routing="e-cube")(5), "expected a function"),
         (lambda: wc.analyse(mesh, "dual-path", consumption_ports=33), "consumption_ports: found 33; expected a whole number from 1 to 32"),
-        (lambda: wc.analyse(mesh, "dual-path", reservation="atomicc"), "reservation: expected one of"),
+        (lambda: wc.analyse(mesh, "dual-path", reservation="atomicc"), "reservation: unknown value `atomicc`; did you mean `atomic`"),
         (lambda: wc.analyse(mesh, "dual-path", buffer="messages"), "buffer: "),
         (lambda: wc.analyse(mesh, "dual-path", reachable=True), "reachable: "),
         (lambda: wc.analyse(mesh, "dual-path", consumption_ports="3"), "consumption_ports: found '3'"),

@@ -53,7 +53,8 @@ mod synthetic;
 mod verdict;
 
 pub use comparison::{
-    Compared, ComparedPoint, Crossing, DecisionCost, Relation, SeriesComparison, Standing, State, compare_series,
+    Compared, ComparedPoint, Crossing, DecisionCost, Relation, SeriesComparison, Standing, State, check_comparison,
+    compare_series,
 };
 pub use experiment::diagnostic::{Diagnostic, plain_words};
 pub use experiment::document::Override;

@@ -199,6 +199,36 @@ pub struct Compared {
     pub figure: Figure,
 }
 
+/// Checks that an experiment has what [`compare_series`] would compare, without running anything.
+///
+/// # Errors
+/// If a series is not swept, or the quantity has no better side or is not measured; and as [`Experiment::jobs`].
+pub fn check_comparison(
+    experiment: &Experiment,
+    names: &[String],
+    quantity: Option<Quantity>,
+) -> Result<(), Diagnostic> {
+    settings(experiment, names, quantity)?;
+    experiment.jobs(&experiment.points()?).map(drop)
+}
+
+fn settings(experiment: &Experiment, names: &[String], quantity: Option<Quantity>) -> Result<Settings, Diagnostic> {
+    let points = experiment.points()?;
+    let key = series_key(experiment, &points)?;
+    let field = chosen(experiment, &points, &key, names)?;
+    let quantity = quantity.unwrap_or_else(|| experiment.quantities()[0]);
+    let Some(higher_is_better) = quantity.higher_is_better() else {
+        let message =
+            format!("whether a higher or a lower `{}` is better depends: compare something else", quantity.name());
+        return Err(Diagnostic::file(experiment.path(), message));
+    };
+    if !experiment.may_measure(quantity) {
+        let all = Quantity::ALL.iter().map(|&(_, other)| other);
+        return Err(unmeasured(experiment, quantity, all.filter(|&other| experiment.may_measure(other))));
+    }
+    Ok(Settings { key, field, quantity, higher_is_better })
+}
+
 /// Compares series of a sweep at all its points: two with each other, one with all others, and otherwise each of those named, or of all,
 /// with each other. Runs what the store lacks, and as many replications of each series at a point as the one with most has.
 ///
@@ -217,20 +247,8 @@ pub fn compare_series(
     store: &mut Store,
     observer: &mut dyn SweepObserver,
 ) -> Result<Compared, RunError> {
-    let points = experiment.points()?;
-    let key = series_key(experiment, &points)?;
-    let field = chosen(experiment, &points, &key, names)?;
-    let quantity = quantity.unwrap_or_else(|| experiment.quantities()[0]);
-    let Some(higher_is_better) = quantity.higher_is_better() else {
-        let message =
-            format!("whether a higher or a lower `{}` is better depends: compare something else", quantity.name());
-        return Err(Diagnostic::file(experiment.path(), message).into());
-    };
-    if !experiment.may_measure(quantity) {
-        let all = Quantity::ALL.iter().map(|&(_, other)| other);
-        return Err(unmeasured(experiment, quantity, all.filter(|&other| experiment.may_measure(other))).into());
-    }
-    let settings = Settings { key, field, quantity, higher_is_better };
+    let settings = settings(experiment, names, quantity)?;
+    let quantity = settings.quantity;
     let (mut replications, mut left) = (HashMap::new(), Budget::default());
     let mut work = Work { settings: &settings, jobs, store, observer };
     let first = work.measured(experiment, &mut left, &replications)?;

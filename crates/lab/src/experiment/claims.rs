@@ -200,6 +200,10 @@ impl Experiment {
             if given.is_empty() {
                 return Err(self.claim_error(tree, index, key, "expected at least one series".to_owned()));
             }
+            if let Some((place, name)) = given.iter().enumerate().find(|(place, name)| given[..*place].contains(name)) {
+                let place = format!("{key}.{place}");
+                return Err(self.claim_error(tree, index, &place, format!("`{name}` is listed twice")));
+            }
             let is_of = |names: &[String], name: &str| names.iter().any(|known| known == name);
             if let Some(name) = given.iter().find(|name| is_of(&names, name) && !is_of(&left, name)) {
                 return Err(self.claim_error(

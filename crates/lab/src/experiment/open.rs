@@ -74,8 +74,12 @@ impl Experiment {
             }
             for (place, value) in open.values.iter().enumerate() {
                 if let Err(problem) = self.under(&[(open.setting.clone(), value.clone())]) {
-                    let key = format!("values.{place}");
-                    return error(&key, &format!("`{} = {value}`: {}", open.setting, problem.message()));
+                    // Of a name that there is not, no value is right.
+                    let is_unknown = problem.message().starts_with("unknown setting");
+                    let key = if is_unknown { "setting".to_owned() } else { format!("values.{place}") };
+                    let message = format!("`{} = {value}`: {}", open.setting, problem.message());
+                    let help = problem.help().map(str::to_owned);
+                    return Err(self.open_error(&tree, index, &key, &message).with_help(help));
                 }
             }
         }
@@ -137,7 +141,7 @@ mod tests {
             ("[[open]]\nsetting = 'plot.y'\nvalues = ['a']\nwhy = 'x'\n", "8:11: expected a setting of the network"),
             (
                 "[[open]]\nsetting = 'timing.start'\nvalues = [1]\nwhy = 'x'\n",
-                "9:11: `timing.start = 1`: unknown setting",
+                "8:11: `timing.start = 1`: unknown setting",
             ),
             (
                 "[[open]]\nsetting = 'timing.startup'\nvalues = [1, 'a']\nwhy = 'x'\n",

@@ -177,6 +177,8 @@ mod tests {
         let set = |set: &str| headers(&read(FILE, &[set]).unwrap())[1..3].to_vec();
         assert_eq!(set("switching.header=none"), ["none 2 false", "none 2 true"]);
         assert_eq!(set("with.spam.switching.header=none"), ["tree 2 false", "none 2 true"]);
+        // What an override leaves out of the sweep has settings for nothing.
+        assert_eq!(headers(&read(FILE, &["sweep.algorithm=['dstm-1']"]).unwrap()), ["tree 2 false", "tree 2 false"]);
         assert_eq!(set("with.dstm-1.switching.buffer=4"), ["tree 4 false", "bit-string 2 true"]);
         // One algorithm, whether it has settings of its own or not.
         assert_eq!(headers(&read(FILE, &["algorithm=spam"]).unwrap()), ["bit-string 2 true"; 2]);

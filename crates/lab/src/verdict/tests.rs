@@ -466,6 +466,7 @@ fn bad_claims_about_saturation_and_gaps_are_pointed_at() {
             "nothing rises from a value",
         ),
         ("order = { lower = ['a'], higher = ['b'], rise = [] }", "[]", "expected at least one pair"),
+        ("falls = { series = ['a', 'b', 'a'] }", "'a'", "`a` is listed twice"),
         ("series = []\nfalls = { series = ['a'] }", "[]", "expected at least one swept setting"),
         ("from = 0.7\nfalls = { series = ['a'] }", "0.7", "one value of `traffic.arrivals.load` is left"),
         (

@@ -331,6 +331,23 @@ fn a_single_run_is_not_told_of_a_sweep_that_replaces_its_value() {
     assert!(!run.stderr.contains("replaced by"), "{}", run.stderr);
 }
 
+/// It made a folder with an empty store.
+#[test]
+fn a_comparison_that_is_refused_leaves_nothing() {
+    let sweep = "[sweep]\nalgorithm = [\"dual-path\", \"column-path\"]\n";
+    let folder = Folder::with(&[("two.toml", &format!("{IDLE}{sweep}"))]);
+    for (arguments, said) in [
+        (&["dual-path", "columnpath"][..], "`columnpath` is no value of `algorithm`"),
+        (&["dual-path", "dual-path"], "expected each series once"),
+        (&["--y", "latency.unicast"], "latency.unicast"),
+        (&["--set", "topology=hypercube:4"], "needs a"),
+    ] {
+        let message = folder.run(&[&["compare"], arguments, &["two.toml", "--out", "nr"]].concat()).bad_input();
+        assert!(message.contains(said), "{message}");
+        assert!(!folder.path().join("nr").exists(), "{arguments:?}");
+    }
+}
+
 /// Advice to choose a rate led to a second refusal where no rate is possible.
 #[test]
 fn a_mistake_that_no_choice_mends_comes_before_the_advice_to_choose() {

@@ -64,10 +64,7 @@ impl Dependencies<'_> {
             CoveredTrees::Turning { takes, .. } => takes,
             CoveredTrees::Spanning { down } => down,
         };
-        // Up a spanning tree, a multicast may take a way that no unicast takes; none of these closes a cycle.
-        if !matches!(self.covered, CoveredTrees::Spanning { .. })
-            && let Some((held, Resource::Channel(next))) = self.missing(way)
-        {
+        if let Some((held, Resource::Channel(next))) = self.missing(way) {
             return Some(Uncovered::Turn(held, next));
         }
         let beginning = tree.iter().filter(|(_, parent, _)| parent.is_none());

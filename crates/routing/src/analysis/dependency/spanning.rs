@@ -43,6 +43,17 @@ impl<'n> Dependencies<'n> {
         };
         let down = network.channel_ids().filter(|&channel| is_down(channel)).map(ChannelId::index).collect();
         dependencies.covered = CoveredTrees::Spanning { down };
+        // A unicast takes the tree with the shortest route, a multicast any of them: up to the ancestor of all destinations.
+        if bound {
+            for tree in trees {
+                let up = |router| tree.down(router).map(|down| network.reverse(down));
+                let turns = network.router_ids().filter_map(|router| {
+                    let next = up(router)?;
+                    Some(tree.children(router).iter().map(move |&child| (network.reverse(child).raw(), next.raw())))
+                });
+                dependencies.waits.extend(turns.flatten());
+            }
+        }
         // Branches begin wherever a worm may come, and go on below.
         for arriving in network.channel_ids() {
             let Some(tree) = tree_of[arriving.index()] else { continue };

@@ -16,7 +16,8 @@ use super::safety::warn_of_unsafe_points;
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{
-    PlotError, Quantity, SeriesComparison, State, compare_series, file_part, plot_comparison, write_file,
+    PlotError, Quantity, SeriesComparison, State, check_comparison, compare_series, file_part, plot_comparison,
+    write_file,
 };
 use crate::network::input::is_standard_input;
 use crate::network::text::expected_name;
@@ -119,11 +120,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .writes("the plot", plot("png"))
         .reads_experiment(file, &experiment, &points)
         .check()?;
-    // What is wrong with points is said by the comparison, after what is wrong with itself.
-    if let Ok(made) = experiment.jobs(&points) {
-        warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
-        warn_of_unsafe_points(&experiment, &points, &made);
-    }
+    // Before anything is made or written.
+    check_comparison(&experiment, names, arguments.y).map_err(Failure::diagnostic)?;
+    let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
+    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+    warn_of_unsafe_points(&experiment, &points, &made);
     places.make()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
