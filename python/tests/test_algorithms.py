@@ -228,3 +228,24 @@ def test_algorithms_are_pickled_by_name():
         again = pickle.loads(pickle.dumps(own))
         assert again == own and again.function is own.function
     assert importlib.import_module("own").comb is comb
+
+
+def test_an_algorithm_is_taken_by_itself_as_by_its_name():
+    @wc.algorithm("py-itself", routing="e-cube", promise="unicasts")
+    def itself(network, source, destinations):
+        return [[node] for node in destinations]
+
+    mesh = wc.Network("mesh:4x4")
+    assert mesh.plan(itself, 0, [5, 6]).startups == mesh.plan("py-itself", 0, [5, 6]).startups == 2
+    assert wc.analyse(mesh, itself).deadlock_free
+
+
+def test_two_algorithms_of_one_name_are_refused():
+    def twin():
+        return wc.algorithm("py-twin", routing="e-cube", revision=1)(lambda network, source, destinations: [[node] for node in destinations])
+
+    one, other = twin(), twin()
+    configuration = {"topology": "mesh:4x4", "algorithm": "py-twin", "traffic.arrivals": {"process": "poisson", "rate": 0.01}, "traffic.multicast.destinations": 2}
+    with pytest.raises(wc.InputError, match="two are called `py-twin`"):
+        wc.Experiment(configuration, algorithms=[one, other])
+    wc.Experiment(configuration, algorithms=[one, one])

@@ -190,6 +190,8 @@ def test_what_is_of_another_type_is_told(small):
         (lambda: experiment.run(store=3), "store: found 3"),
         (lambda: experiment.load(3), "store: found 3"),
         (lambda: experiment.run(fresh="no"), "fresh: found 'no'"),
+        (lambda: experiment.simulate(deliveries="x"), "deliveries: found 'x'"),
+        (lambda: wc.Experiment(small, quick="yes"), "quick: found 'yes'"),
         (lambda: experiment.run(parallel=2.5), "parallel: found 2.5"),
         (lambda: experiment.run().chart(x=3), "found 3; expected the name of a column"),
     ]:

@@ -243,6 +243,8 @@ def algorithm(
     _check_rule("may_turn", may_turn)
     _check_rule("may_stop", may_stop)
     whole("revision", revision, 1, 2**32 - 1)
+    if not isinstance(name, str):
+        raise _native.InputError(f"name: found {name!r}; expected lower-case letters, digits and hyphens")
     if promise is not None and not isinstance(promise, str):
         raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`")
     if not isinstance(routing, str):

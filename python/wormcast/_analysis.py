@@ -6,11 +6,14 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from wormcast import _native
 from wormcast._network import Network
-from wormcast._nodes import SEEDS, links, options_text, whole
+from wormcast._nodes import SEEDS, algorithm_name, links, options_text, whole
+
+if TYPE_CHECKING:
+    from wormcast._algorithm import Algorithm
 
 
 class Analysis:
@@ -88,7 +91,7 @@ class Analysis:
 
 def analyse(
     network: Network | str | os.PathLike[str],
-    algorithm: str | None = None,
+    algorithm: str | Algorithm | None = None,
     *,
     routing: str | None = None,
     tables: str | os.PathLike[str] | None = None,
@@ -116,7 +119,7 @@ def analyse(
 
     Args:
         network: The network, or the text that names it.
-        algorithm: The multicast algorithm.
+        algorithm: The multicast algorithm: its name, or one that is written in Python.
         routing: The routing; with an algorithm, the one for it to use.
         tables: A file of forwarding tables, as OpenSM dumps them.
         multicast_tables: A file of multicast tables beside them, as OpenSM writes it to ``opensm.mcfdbs``: the verdict is on both together.
@@ -170,7 +173,7 @@ def analyse(
             raise _native.InputError(f"{idle}: it is beside unicast tables, not an algorithm, which has `options` of its own: leave it out")
         own = options_text(options)
         made = _native.Algorithm(
-            network._native, algorithm, routing, root, seed, own, links(failed_links), local_information
+            network._native, algorithm_name(algorithm), routing, root, seed, own, links(failed_links), local_information
         )
         return _found(network, *made.analyse(given))
     if tables is None and idle is not None:

@@ -111,7 +111,10 @@ class Experiment:
         for own in self.algorithms:
             if not isinstance(own, Algorithm):
                 raise _native.InputError(f"algorithms: found {own!r}; expected what `wormcast.algorithm` makes of a function")
+            if any(own is not other and own.name == other.name for other in self.algorithms):
+                raise _native.InputError(f"algorithms: two are called `{own.name}`: give each a name of its own")
             own.register()
+        flag("quick", quick)
         overrides = assignments(settings or {})
         self._native = _native.Experiment(path, text, overrides, quick, variation)
         # Workers get the text, not the name of a file that may change meanwhile.
@@ -278,6 +281,7 @@ class Experiment:
         return self._simulated(deliveries, 1)
 
     def _simulated(self, deliveries: bool, within: int) -> Run:
+        flag("deliveries", deliveries)
         if not self.swept:
             self._warn(within + 1)
         return Run(self._ready.simulate(deliveries))

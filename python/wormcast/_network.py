@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, links, list_text, node_text, options_text, whole, written
+from wormcast._nodes import SEEDS, Node, algorithm_name, links, list_text, needing, node_text, options_text, whole, written
 
 if TYPE_CHECKING:
+    from wormcast._algorithm import Algorithm
     from wormcast._plan import Plan
 
 
@@ -68,7 +69,8 @@ class Network:
         >>> grid.node("1,2")
         5
         """
-        import networkx as nx
+        with needing("networkx"):
+            import networkx as nx
 
         if not isinstance(graph, nx.Graph):
             raise _native.InputError(f"found {type(graph).__name__}; expected a graph of NetworkX, such as `networkx.Graph(edges)`")
@@ -96,7 +98,8 @@ class Network:
         Raises:
             InputError: If channels run one way.
         """
-        import networkx as nx
+        with needing("networkx"):
+            import networkx as nx
 
         return nx.node_link_graph(json.loads(self._native.node_link()), edges="edges")
 
@@ -172,7 +175,7 @@ class Network:
 
     def plan(
         self,
-        algorithm: str,
+        algorithm: str | Algorithm,
         source: Node,
         destinations: Iterable[Node] | Literal["all"] | str,
         *,
@@ -188,7 +191,7 @@ class Network:
         """Plans a multicast.
 
         Args:
-            algorithm: The algorithm's name; see :func:`algorithms`.
+            algorithm: The algorithm's name, see :func:`algorithms`; or one that is written in Python.
             source: The sender: its number, coordinates, or name.
             destinations: The receivers, or ``"all"``.
             routing: The routing to use, for algorithms that offer a choice.
@@ -210,7 +213,7 @@ class Network:
         whole("flit_bits", flit_bits, 1, 2**32 - 1)
         made = _native.Algorithm(
             self._native,
-            algorithm,
+            algorithm_name(algorithm),
             routing,
             None if root is None else str(root),
             seed,
@@ -226,7 +229,11 @@ class Network:
         Raises:
             InputError: If there are more values or fewer, or one is negative or no finite number.
         """
-        return self._native.heat_map(list(loads), title)
+        try:
+            numbers = [float(load) for load in loads]
+        except (TypeError, ValueError):
+            raise _native.InputError(f"loads: found {loads!r}; expected a number for each channel") from None
+        return self._native.heat_map(numbers, title)
 
     def svg(self) -> str:
         """A picture of the network."""

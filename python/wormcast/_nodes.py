@@ -47,6 +47,29 @@ def whole(name: str, given: SupportsIndex | None, least: int, most: int) -> int 
     return number
 
 
+@contextlib.contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Says which extra of the package brings a library that is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        message = f"{missing.name} is not installed: `pip install {missing.name}`, or this package with its extra `{extra}`"
+        raise ModuleNotFoundError(message, name=missing.name) from None
+
+
+def algorithm_name(given: object) -> str:
+    """The name of an algorithm. One that is written in Python is made known by it."""
+    from wormcast._algorithm import Algorithm
+
+    if isinstance(given, Algorithm):
+        given.check()
+        given.register()
+        return given.name
+    if not isinstance(given, str):
+        raise InputError(f"algorithm: found {given!r}; expected its name, or what `wormcast.algorithm` makes of a function")
+    return given
+
+
 def options_text(given: Mapping[str, Any] | None) -> str:
     """The options of an algorithm as JSON."""
     if given is not None and not isinstance(given, Mapping):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wormcast import _native
-from wormcast._nodes import counted, written
+from wormcast._nodes import counted, needing, written
 
 
 class Table:
@@ -41,17 +41,20 @@ class Table:
 
     def to_arrow(self) -> Any:
         """As a ``pyarrow.Table``."""
-        import pyarrow as pa
+        with needing("frames"):
+            import pyarrow as pa
 
         return pa.table(self)
 
     def to_pandas(self) -> Any:
         """As a ``pandas.DataFrame``."""
-        return self.to_arrow().to_pandas()
+        with needing("frames"):
+            return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """As a ``polars.DataFrame``."""
-        import polars as pl
+        with needing("frames"):
+            import polars as pl
 
         return pl.DataFrame(self)
 
@@ -197,7 +200,8 @@ class Result:
         Raises:
             InputError: If there is no such column.
         """
-        import altair as alt
+        with needing("plots"):
+            import altair as alt
 
         frame = self.to_polars()
         names = frame.columns

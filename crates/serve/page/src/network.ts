@@ -129,6 +129,8 @@ export class Network {
 
   findNode(text: string): number | null {
     const wanted = text.trim().toLowerCase();
+    // As the command has it, a number comes before a name.
+    if (/^\d+$/.test(wanted) && Number(wanted) < this.data.nodes) return Number(wanted);
     for (let n = 0; n < this.data.nodes; n++) if (this.nodeLabel(n).toLowerCase() === wanted) return n;
     return null;
   }

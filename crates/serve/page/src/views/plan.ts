@@ -46,7 +46,12 @@ export function plan(page: Page, first: Query): View {
 
   const topology = (): string => query.topology ?? "mesh:8x8";
   const algorithms = (): string[] => list(query.algorithms).slice(0, MOST);
-  const destinations = (): string[] => list(query.destinations, ";");
+  /** A node as it is labelled, however it was written. */
+  const labelled = (text: string): string => {
+    const node = network?.findNode(text) ?? null;
+    return node === null || !network ? text : network.nodeLabel(node);
+  };
+  const destinations = (): string[] => list(query.destinations, ";").map(labelled);
   const failed = (): string[] => list(query.failed, ";");
 
   /** The routing that is chosen, for algorithms that leave a choice. */
@@ -258,7 +263,7 @@ export function plan(page: Page, first: Query): View {
       change({ source: name, destinations: destinations().filter((other) => other !== name).join(";") || null });
       return;
     }
-    if (mode === "fail" || name === query.source) return;
+    if (mode === "fail" || name === labelled(query.source ?? "")) return;
     const there = destinations();
     change({ destinations: (there.includes(name) ? there.filter((other) => other !== name) : [...there, name]).join(";") || null });
   };
