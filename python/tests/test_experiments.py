@@ -348,3 +348,13 @@ def test_damaged_rows_are_named(small, tmp_path):
     with pytest.warns(UserWarning, match="damaged"):
         again = wc.Experiment(small).run(store=store)
     assert again.csv() == expected and len(again.damaged) == 1
+
+
+def test_a_setting_that_is_none_is_told(small):
+    traffic = {"arrivals": {"process": "poisson", "rate": 0.01}, "length": 16, "multicast": {"destinations": 3}}
+    configuration = {"topology": "mesh:4x4", "algorithm": "dual-path", "traffic": traffic}
+    for setting in ["traffic.length", "nosuch"]:
+        with pytest.raises(wc.InputError, match=f"{setting}: found None"):
+            wc.Experiment({**configuration, setting: None})
+    with pytest.raises(wc.InputError, match="found None"):
+        wc.Experiment(small, settings={"traffic.length": None})

@@ -70,12 +70,14 @@ def _lines(settings: Mapping[str, Any], path: str) -> Iterator[str]:
         own = path + _key(key)
         if isinstance(inner, Mapping) and inner:
             yield from _lines(inner, own + ".")
-        elif inner is not None:
+        elif inner is None:
+            raise InputError(f"{own}: found None; give it a value, or leave it out")
+        else:
             yield f"{own} = {value(inner)}"
 
 
 def document(settings: Mapping[str, Any]) -> str:
-    """Settings as a TOML document, a line each; what is ``None`` is left out."""
+    """Settings as a TOML document, a line each."""
     tree: dict[str, Any] = {}
     for key, given in settings.items():
         _put(tree, key, given)

@@ -8,7 +8,7 @@ use crate::text::nearest;
 /// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names. In a grid whose routers have several
 /// nodes, `4,3.1` is node 1 of those that router 4,3 has, counted from 0.
 ///
-/// A number is never a name. Looking for a name takes time linear in the nodes.
+/// The number of a node is never a name ([`misleading_name`] tells where that may surprise). Looking for a name takes time linear in the nodes.
 ///
 /// # Errors
 /// If the text is none of these, or names no node of the network, or several.
@@ -120,7 +120,7 @@ fn numbered(network: &Network, given: &str, count: usize) -> Result<u32, NodeErr
 
 /// The node of this name, if the network has names and this is one of them.
 fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeError> {
-    if given.bytes().all(|byte| byte.is_ascii_digit()) || !network.has_names() {
+    if !network.has_names() || is_number(network, given) {
         return Ok(None);
     }
     let mut named = network.node_ids().filter(|&node| network.node_name(node) == Some(given));
@@ -130,6 +130,27 @@ fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeErro
         }
         (node, _) => Ok(node),
     }
+}
+
+/// Whether a text is the number of a node.
+fn is_number(network: &Network, text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<usize>().is_ok_and(|number| number < network.nodes())
+}
+
+/// What is to be said of a network whose file calls a node by the number of another one; `None` if it does not.
+pub fn misleading_name(network: &Network) -> Option<String> {
+    if !network.has_names() {
+        return None;
+    }
+    let misleads = |node: &NodeId| {
+        network.node_name(*node).is_some_and(|name| is_number(network, name) && name != node.raw().to_string())
+    };
+    let node = network.node_ids().find(misleads)?;
+    let name = network.node_name(node)?;
+    Some(format!(
+        "node {node} of `{}` is called `{name}`, and where nodes are asked for, {name} is the number of another one",
+        network.name()
+    ))
 }
 
 fn nearest_name(network: &Network, given: &str) -> String {
@@ -180,6 +201,22 @@ fn in_list(node: &str, error: NodeError) -> NodeError {
 mod tests {
     use super::*;
     use crate::TopologySpec;
+
+    #[test]
+    fn names_that_are_numbers_are_told_of_and_taken_where_no_node_has_that_number() {
+        let network = |names: [&str; 4]| {
+            let mut builder = crate::NetworkBuilder::new("yed.json");
+            names.map(|name| builder.router(name).unwrap());
+            builder.build().unwrap()
+        };
+        let shifted = network(["1", "2", "3", "4"]);
+        assert_eq!(["0", "1", "4"].map(|text| parse_node(&shifted, text).unwrap().raw()), [0, 1, 3]);
+        assert!(parse_node(&shifted, "5").is_err());
+        let told = "node 0 of `yed.json` is called `1`, and where nodes are asked for, 1 is the number of another one";
+        assert_eq!(misleading_name(&shifted).as_deref(), Some(told));
+        assert_eq!(misleading_name(&network(["0", "1", "2", "3"])), None);
+        assert_eq!(misleading_name(&network(["7", "8", "9", "a"])), None);
+    }
 
     #[test]
     fn binary_addresses_are_not_read_as_numbers() {
@@ -235,7 +272,8 @@ mod tests {
         assert_eq!(parse_node_list(&towns, "Bern; 1"), Ok(vec![NodeId::new(0), NodeId::new(1)]));
         let message = |text| parse_node(&towns, text).unwrap_err().to_string();
         assert_eq!(message("Chur"), "`Chur` is the name of nodes 1 and 2: use a number");
-        assert_eq!(message("7"), "node 7 is out of range: towns has nodes 0 to 3");
+        assert_eq!(parse_node(&towns, "7"), Ok(NodeId::new(3)));
+        assert_eq!(message("8"), "node 8 is out of range: towns has nodes 0 to 3");
         assert_eq!(message("Ber"), "`Ber` is not a node: expected a number from 0 to 3 or a name such as `Bern`");
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::Network;
-use wormcast_network::text::{LONGEST_SHOWN, expected_name, quoted, shortened};
+use wormcast_network::text::{LONGEST_SHOWN, expected_name, quoted, short_list, shortened};
 
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::relations::tree_routing::TreesError;
@@ -278,7 +278,10 @@ pub struct UnknownName {
 impl UnknownName {
     fn expected_text(&self) -> String {
         match self.instead {
-            Some(instead) => format!(": this is the name of {instead}"),
+            Some(instead) => {
+                let expected = short_list(self.expected.iter().copied());
+                format!(": this is the name of {instead}; expected one of {expected}")
+            }
             None => expected_name(&self.given, self.expected.iter().copied()),
         }
     }

@@ -1,12 +1,14 @@
 //! The arguments that name an experiment, for all subcommands that take one.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::lab::{Experiment, Override, Point};
-use crate::simulation::IdleSetting;
+use crate::lab::{Experiment, Job, Override, Point};
+use crate::network::misleading_name;
+use crate::simulation::Scenario;
 
 /// An experiment file and settings beside it.
 #[derive(Args)]
@@ -118,14 +120,14 @@ impl SettingArguments {
     }
 }
 
-/// Warns of settings that are given although they make no difference at any of these points.
-pub(super) fn warn_of_idle(
-    experiment: &Experiment,
-    points: &[Point],
-    idle: impl Fn(usize) -> Vec<IdleSetting>,
-) -> Result<(), Failure> {
+/// Warns of settings that are given although they make no difference at any of these points, and of names in their networks that mislead.
+pub(super) fn warn_of_idle(experiment: &Experiment, points: &[Point], jobs: &[Job]) -> Result<(), Failure> {
+    let idle = |index: usize| jobs[index].idle_settings();
     for setting in experiment.idle_settings(points, idle).map_err(Failure::diagnostic)? {
         Failure::warn(&setting.to_string());
     }
+    let networks = jobs.iter().filter_map(|job| job.scenario().ok()).map(Scenario::network);
+    let told: BTreeSet<String> = networks.filter_map(|network| misleading_name(network)).collect();
+    told.iter().for_each(|told| Failure::warn(told));
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
-use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
+use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec, misleading_name};
 use crate::program;
 use crate::work;
 
@@ -140,7 +140,16 @@ fn topology_help() -> String {
 
 /// The network that a specification names.
 fn network(spec: &str) -> Result<Arc<Network>, Failure> {
-    spec.parse::<TopologySpec>().and_then(|spec| spec.build()).map_err(Failure::bad_input)
+    let network = spec.parse::<TopologySpec>().and_then(|spec| spec.build()).map_err(Failure::bad_input)?;
+    warn_of_names(&network);
+    Ok(network)
+}
+
+/// Warns of nodes that are called by numbers of others.
+fn warn_of_names(network: &Network) {
+    if let Some(told) = misleading_name(network) {
+        Failure::warn(&told);
+    }
 }
 
 /// Writes a value as one line of JSON.

@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     experiment.check_measured().map_err(Failure::diagnostic)?;
     let points = experiment.points().map_err(Failure::diagnostic)?;
     let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
-    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+    warn_of_idle(&experiment, &points, &made)?;
     let warnings: BTreeSet<&str> = made.iter().filter_map(|job| job.trace_warning()).collect();
     warnings.into_iter().for_each(Failure::warn);
     warn_of_unsafe_points(&experiment, &points, &made);

@@ -348,6 +348,30 @@ fn a_comparison_that_is_refused_leaves_nothing() {
     }
 }
 
+/// Editors of graphs call vertices 1, 2, 3; numbers of nodes begin with 0.
+#[test]
+fn names_that_are_numbers_of_others_are_warned_of() {
+    let vertices: String =
+        (0..4).map(|id| format!("<node id='n{id}'><data key='l'>{}</data></node>", id + 1)).collect();
+    let edges: String = (0..3).map(|id| format!("<edge source='n{id}' target='n{}'/>", id + 1)).collect();
+    let key = "<key id='l' for='node' attr.name='label' attr.type='string'/>";
+    let graph = format!("<graphml>{key}<graph edgedefault='undirected'>{vertices}{edges}</graph></graphml>");
+    let folder = Folder::with(&[("idle.toml", IDLE), ("yed.graphml", &graph)]);
+    let warned = "is called `1`, and where nodes are asked for, 1 is the number of another one";
+    let of = |destinations: &str| {
+        let network = ["plan", "--topology", "yed.graphml", "--algorithm", "tree-one", "--source", "1"];
+        folder.run(&[&network[..], &["--destinations", destinations]].concat())
+    };
+    let run = of("3");
+    assert!(run.code == 0 && run.stderr.contains(warned), "{run:?}");
+    // No node has the number 4, and one has this name.
+    let last = of("4");
+    assert!(last.code == 0 && last.stdout == run.stdout, "{last:?}");
+    let simulated = ["simulate", "idle.toml", "--set=topology=yed.graphml", "--set=algorithm=tree-one"];
+    let run = folder.run(&[&simulated[..], &["--set=traffic.multicast.destinations=2"]].concat());
+    assert_eq!((run.code, run.stderr.matches(warned).count()), (0, 1), "{run:?}");
+}
+
 /// Advice to choose a rate led to a second refusal where no rate is possible.
 #[test]
 fn a_mistake_that_no_choice_mends_comes_before_the_advice_to_choose() {
@@ -725,4 +749,16 @@ fn who_is_no_member_is_said_of_the_groups() {
         .run(&["simulate", "fabric.toml", "--set=options.multicasts=tables", "--set=options.groups=two.groups"])
         .bad_input();
     assert!(said.contains("its member host2") && said.contains("--set options.groups=two.groups"), "{said}");
+    // Numbers are addresses there, so nobody is asked for a number of a node.
+    for (members, expected) in [
+        ("host1;host99", "`host99` is no host: expected a name such as `host9`, an identifier (`0x…`) or an address"),
+        ("host1,host2", "members are separated by `;`"),
+        ("host1;rack1", "`rack1` is a switch: members are hosts"),
+    ] {
+        folder.write("wrong.groups", format!("0xc001: {members}\n").as_bytes());
+        let fabric =
+            ["routing", "--topology=fabric.net", "--tables=fabric-updn.lfts", "--multicast-tables=fabric.mcfdbs"];
+        let said = folder.run(&[&fabric[..], &["--groups=wrong.groups"]].concat()).bad_input();
+        assert!(said.contains(expected) && said.contains("wrong.groups:1"), "{said}");
+    }
 }

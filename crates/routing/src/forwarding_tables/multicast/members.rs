@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wormcast_network::input::input_name;
+use wormcast_network::text::nearest;
 use wormcast_network::{MAX_FILE_BYTES, Network, NodeId, as_fabric, parse_node};
 
 use super::files::mlid_of;
@@ -41,7 +42,20 @@ fn member(
             return at_address(unicasts, lid).ok_or_else(|| format!("no host has the address {lid}"));
         }
     }
-    parse_node(fabric, text).map_err(|error| error.to_string())
+    // Numbers are addresses here, if there are addresses.
+    let router = fabric.router_ids().any(|router| fabric.router_name(router) == Some(text));
+    parse_node(fabric, text).map_err(|error| {
+        if router {
+            format!("`{text}` is a switch: members are hosts")
+        } else if unicasts.destinations().iter().all(|destination| destination.address.is_none()) {
+            error.to_string()
+        } else {
+            let names = fabric.node_ids().filter_map(|node| fabric.node_name(node));
+            let near = nearest(text, names).map_or_else(String::new, |name| format!(" such as `{name}`"));
+            let list = if text.contains([',', ' ']) { "; members are separated by `;`" } else { "" };
+            format!("`{text}` is no host: expected a name{near}, an identifier (`0x…`) or an address{list}")
+        }
+    })
 }
 
 fn at_address(unicasts: &ForwardingTables, lid: u16) -> Option<NodeId> {

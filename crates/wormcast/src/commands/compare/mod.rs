@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     // Before anything is made or written.
     check_comparison(&experiment, names, arguments.y).map_err(Failure::diagnostic)?;
     let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
-    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+    warn_of_idle(&experiment, &points, &made)?;
     warn_of_unsafe_points(&experiment, &points, &made);
     places.make()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;

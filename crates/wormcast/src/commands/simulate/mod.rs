@@ -176,7 +176,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Failure::warn(warning);
     }
     let data_on_output = check_outputs(arguments, scenario, &experiment, &point)?;
-    warn_of_idle(&experiment, std::slice::from_ref(&point), |_| job.idle_settings())?;
+    warn_of_idle(&experiment, std::slice::from_ref(&point), std::slice::from_ref(&job))?;
     let mut end = AtEnd::new(arguments);
     let result = match &job {
         Job::Plan(planning) => planned(planning, point.spec.seed, arguments.threads),
