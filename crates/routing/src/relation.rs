@@ -32,10 +32,53 @@ pub trait RoutingRelation: Send + Sync {
         None
     }
 
+    /// Appends the channels that a header takes in an idle network, as [`append_route`] does, to `route`, and says whether it gets to `to`. Of `candidates`, only the
+    /// memory counts.
+    ///
+    /// Provided: each relation has a loop of its own, in which asking it is no virtual call.
+    fn follow(
+        &self,
+        from: RouterId,
+        arrived: Option<ChannelId>,
+        to: RouterId,
+        candidates: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let network = &**self.network();
+        let most = route.len() + longest_way(network);
+        let (mut at, mut arrived) = (from, arrived);
+        while at != to {
+            if route.len() >= most {
+                return false;
+            }
+            let (first, more, position) = match self.straight(at, to) {
+                Some(Straight { first, more, position }) => (first, more, position),
+                None => {
+                    self.candidates(at, arrived, to, candidates);
+                    let Some(&first) = candidates.first() else { return false };
+                    (first, 0, 0)
+                }
+            };
+            route.push(first);
+            (at, arrived) = (network.to(first), Some(first));
+            for _ in 0..more {
+                let Some(next) = network.output(at, position) else { break };
+                route.push(next);
+                (at, arrived) = (network.to(next), Some(next));
+            }
+        }
+        true
+    }
+
     /// Its optional capabilities.
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities::default()
     }
+}
+
+/// The most hops of a route that is taken to end.
+fn longest_way(network: &Network) -> usize {
+    2 * network.channels()
 }
 
 /// A part of a route along which headers leave all routers but the first by the same of their channels.
@@ -196,20 +239,29 @@ pub fn append_route(
     to: RouterId,
     route: &mut Vec<ChannelId>,
 ) -> Result<(), NoRoute> {
-    let network = relation.network();
-    let (mut at, mut arrived) = (from, arrived);
-    let mut candidates = Vec::new();
+    append_route_with(relation, (from, arrived), to, &mut Vec::new(), route)
+}
+
+/// As [`append_route`], with a list that may be used again.
+///
+/// # Errors
+/// As [`append_route`].
+pub fn append_route_with(
+    relation: &dyn RoutingRelation,
+    (from, arrived): (RouterId, Option<ChannelId>),
+    to: RouterId,
+    candidates: &mut Vec<ChannelId>,
+    route: &mut Vec<ChannelId>,
+) -> Result<(), NoRoute> {
     let start = route.len();
-    while at != to {
-        if route.len() - start >= 2 * network.channels() {
-            return Err(NoRoute::in_a_loop(network, relation.name(), (from, to), &route[start..]));
-        }
-        relation.candidates(at, arrived, to, &mut candidates);
-        let &channel = candidates.first().ok_or_else(|| NoRoute::new(relation, from, to))?;
-        route.push(channel);
-        (at, arrived) = (network.to(channel), Some(channel));
+    if relation.follow(from, arrived, to, candidates, route) {
+        return Ok(());
     }
-    Ok(())
+    let (network, way) = (relation.network(), &route[start..]);
+    if way.len() >= longest_way(network) {
+        return Err(NoRoute::in_a_loop(network, relation.name(), (from, to), way));
+    }
+    Err(NoRoute::new(relation, from, to))
 }
 
 #[cfg(test)]
