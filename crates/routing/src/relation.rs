@@ -44,36 +44,48 @@ pub trait RoutingRelation: Send + Sync {
         candidates: &mut Vec<ChannelId>,
         route: &mut Vec<ChannelId>,
     ) -> bool {
-        let network = &**self.network();
-        let most = route.len() + longest_way(network);
-        let (mut at, mut arrived) = (from, arrived);
-        while at != to {
-            if route.len() >= most {
-                return false;
-            }
-            let (first, more, position) = match self.straight(at, to) {
-                Some(Straight { first, more, position }) => (first, more, position),
-                None => {
-                    self.candidates(at, arrived, to, candidates);
-                    let Some(&first) = candidates.first() else { return false };
-                    (first, 0, 0)
-                }
-            };
-            route.push(first);
-            (at, arrived) = (network.to(first), Some(first));
-            for _ in 0..more {
-                let Some(next) = network.output(at, position) else { break };
-                route.push(next);
-                (at, arrived) = (network.to(next), Some(next));
-            }
-        }
-        true
+        follow_step_by_step(self, (from, arrived), to, candidates, route)
     }
 
     /// Its optional capabilities.
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities::default()
     }
+}
+
+/// [`RoutingRelation::follow`], for relations that know nothing quicker.
+#[inline]
+pub(crate) fn follow_step_by_step(
+    relation: &(impl RoutingRelation + ?Sized),
+    (from, arrived): (RouterId, Option<ChannelId>),
+    to: RouterId,
+    candidates: &mut Vec<ChannelId>,
+    route: &mut Vec<ChannelId>,
+) -> bool {
+    let network = &**relation.network();
+    let most = route.len() + longest_way(network);
+    let (mut at, mut arrived) = (from, arrived);
+    while at != to {
+        if route.len() >= most {
+            return false;
+        }
+        let (first, more, position) = match relation.straight(at, to) {
+            Some(Straight { first, more, position }) => (first, more, position),
+            None => {
+                relation.candidates(at, arrived, to, candidates);
+                let Some(&first) = candidates.first() else { return false };
+                (first, 0, 0)
+            }
+        };
+        route.push(first);
+        (at, arrived) = (network.to(first), Some(first));
+        for _ in 0..more {
+            let Some(next) = network.output(at, position) else { break };
+            route.push(next);
+            (at, arrived) = (network.to(next), Some(next));
+        }
+    }
+    true
 }
 
 /// The most hops of a route that is taken to end.
@@ -267,6 +279,7 @@ pub fn append_route_with(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ECube, ROUTINGS, RoutingOptions};
     use wormcast_network::TopologySpec;
 
     /// Always turns right, around the south-western square.
@@ -304,5 +317,42 @@ mod tests {
             format!("a loop: `circle` leads from router 0,0 towards router 2,2 by {round}, forever")
         );
         assert_eq!(message(2), "`circle` has no route from router 2,0 to router 2,2");
+    }
+
+    /// The shorter ways of finding routes find those of the candidates, hop by hop, or none either.
+    #[test]
+    fn routes_are_those_of_the_candidates() {
+        let mut compared = 0;
+        for spec in [
+            "mesh:5x3",
+            "mesh:3x2x3",
+            "torus:4x3",
+            "hypercube:4",
+            "bmin:2x3",
+            "omega:2x3",
+            "random:nodes=14,degree=3,seed=1",
+        ] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let made = ROUTINGS.iter().filter_map(|routing| routing.make(&network, &RoutingOptions::default()).ok());
+            let ascending = ECube::new(&network).map(|e_cube| Box::new(e_cube.ascending()) as Box<dyn RoutingRelation>);
+            for relation in made.chain(ascending) {
+                let mut candidates = Vec::new();
+                for (from, to) in network.router_ids().flat_map(|from| network.router_ids().map(move |to| (from, to))) {
+                    let (mut at, mut way) = (from, Vec::new());
+                    while at != to {
+                        relation.candidates(at, way.last().copied(), to, &mut candidates);
+                        let Some(&channel) = candidates.first() else { break };
+                        way.push(channel);
+                        at = network.to(channel);
+                    }
+                    let mut route = Vec::new();
+                    let arrives = relation.follow(from, None, to, &mut candidates, &mut route);
+                    assert_eq!((arrives, &route), (at == to, &way), "{} on {spec}: {from} to {to}", relation.name());
+                    assert_eq!(append_route(relation.as_ref(), from, None, to, &mut Vec::new()).is_ok(), arrives);
+                    compared += usize::from(arrives);
+                }
+            }
+        }
+        assert!(compared > 5000, "{compared}");
     }
 }

@@ -188,6 +188,11 @@ mod tests {
             prop_assert_eq!(found.is_none(), by_definition(&summary.worms));
             if let Some(Contention { first, second, channel }) = found {
                 prop_assert!([first, second].iter().all(|&id| summary.worms[id as usize].channels.contains(&channel)));
+                // Of all that contend with a worm that is sent before them, the first to be sent.
+                let order = |id: u32| (summary.worms[id as usize].step, id);
+                prop_assert!(order(first) < order(second));
+                let before = summary.worms.iter().filter(|worm| order(worm.id) < order(second)).cloned();
+                prop_assert!(by_definition(&before.collect::<Vec<_>>()));
             }
         }
     }

@@ -5,9 +5,8 @@ use serde::Serialize;
 /// Numbers below this have their digits looked up: how many digits there are is then no branch, which would often be mispredicted.
 const LOOKED_UP: usize = 1 << 16;
 
-/// The most bytes of a number, and of a pair in brackets, with a comma.
-const MOST: usize = 11;
-const MOST_OF_PAIR: usize = 2 * MOST + 2;
+/// The bytes of digits as they are looked up.
+const WORD: usize = size_of::<u64>();
 
 /// A text that is written piece by piece, in memory that the next text uses again.
 #[derive(Debug, Default)]
@@ -45,39 +44,64 @@ impl JsonText {
         self.put(&text);
     }
 
+    /// Appends bytes and a number behind them.
     #[inline]
-    pub(super) fn number(&mut self, number: u32) {
-        self.reserve(MOST);
-        let comma = self.push(number);
-        self.end += comma;
+    pub(super) fn number<const N: usize>(&mut self, before: &[u8; N], number: u32) {
+        self.reserve(N + WORD);
+        let Some(digits) = self.digits(number) else {
+            self.put(before);
+            return self.put(number.to_string().as_bytes());
+        };
+        let room = &mut self.bytes[self.end..self.end + N + WORD];
+        room[..N].copy_from_slice(before);
+        room[N..].copy_from_slice(&digits.to_le_bytes());
+        self.end += N + length(digits);
     }
 
     /// A list of numbers.
+    #[inline]
     pub(super) fn numbers(&mut self, numbers: impl Iterator<Item = u32>) {
         self.put(b"[");
         for number in numbers {
-            self.reserve(MOST);
-            self.end += self.push(number) + 1;
+            let Some(digits) = self.digits(number) else {
+                self.put(format!("{number},").as_bytes());
+                continue;
+            };
+            self.reserve(WORD);
+            self.bytes[self.end..self.end + WORD].copy_from_slice(&digits.to_le_bytes());
+            self.end += length(digits) + 1;
         }
         self.end_list();
     }
 
     /// A list of pairs of numbers.
-    pub(super) fn pairs(&mut self, pairs: impl Iterator<Item = [u32; 2]>) {
+    #[inline]
+    pub(super) fn pairs(&mut self, pairs: impl ExactSizeIterator<Item = [u32; 2]>) {
+        /// Both brackets, and a comma behind them, with two numbers and a comma.
+        const PAIR: usize = 3 + 2 * WORD;
         self.put(b"[");
+        self.reserve((pairs.len() + 1) * PAIR);
         for [first, second] in pairs {
-            self.reserve(MOST_OF_PAIR);
-            self.bytes[self.end] = b'[';
-            self.end += 1;
-            self.end += self.push(first) + 1;
-            self.end += self.push(second);
-            self.bytes[self.end..self.end + 2].copy_from_slice(b"],");
-            self.end += 2;
+            let digits = self.digits(first).zip(self.digits(second));
+            let room = self.bytes[self.end..].first_chunk_mut::<PAIR>();
+            let Some(((one, other), room)) = digits.zip(room) else {
+                // There may be more digits than there is room for.
+                self.put(format!("[{first},{second}],").as_bytes());
+                continue;
+            };
+            // The bracket and the number at once, but for the byte that says how long it is.
+            room[..WORD].copy_from_slice(&(one << 8 | u64::from(b'[')).to_le_bytes());
+            let next = 2 + length(one);
+            room[next..next + WORD].copy_from_slice(&other.to_le_bytes());
+            let next = next + length(other);
+            room[next..next + 2].copy_from_slice(b"],");
+            self.end += next + 2;
         }
         self.end_list();
     }
 
     /// Closes a list, whose items, if there are any, all have a comma behind them.
+    #[inline]
     pub(super) fn end_list(&mut self) {
         if self.bytes().last() == Some(&b',') {
             self.end -= 1;
@@ -85,47 +109,52 @@ impl JsonText {
         self.put(b"]");
     }
 
-    /// Makes room for so many bytes, and the few that are written beyond the end.
+    /// Makes room for so many bytes.
     #[inline]
     fn reserve(&mut self, bytes: usize) {
-        if self.bytes.len() < self.end + bytes + size_of::<u64>() {
+        if self.bytes.len() < self.end + bytes {
             self.grow(bytes);
         }
     }
 
     #[cold]
     fn grow(&mut self, bytes: usize) {
-        let wanted = self.end + bytes + size_of::<u64>();
+        let wanted = self.end + bytes;
         self.bytes.resize(wanted.max(2 * self.bytes.len()).max(1 << 12), 0);
     }
 
-    /// Writes a number with a comma to the end, where there is room for it, and returns how many digits it has.
+    /// The digits of a number, with a comma behind them and how many there are in the highest byte, if it is small.
     #[inline]
-    fn push(&mut self, number: u32) -> usize {
-        let digits = self.digits.get(number as usize).copied().unwrap_or(0);
-        if digits == 0 {
-            return self.push_any(number);
+    fn digits(&mut self, number: u32) -> Option<u64> {
+        match self.digits.get(number as usize) {
+            Some(&digits) if digits != 0 => Some(digits),
+            _ => self.look_up(number),
         }
-        self.bytes[self.end..self.end + size_of::<u64>()].copy_from_slice(&digits.to_le_bytes());
-        (digits >> (u64::BITS - 8)) as usize
     }
 
     #[cold]
-    fn push_any(&mut self, number: u32) -> usize {
-        let text = format!("{number},");
-        let text = text.as_bytes();
-        self.bytes[self.end..self.end + text.len()].copy_from_slice(text);
-        if (number as usize) < LOOKED_UP {
-            if self.digits.is_empty() {
-                self.digits = vec![0; LOOKED_UP];
-            }
-            let mut entry = [0; size_of::<u64>()];
-            entry[..text.len()].copy_from_slice(text);
-            entry[size_of::<u64>() - 1] = text.len() as u8 - 1;
-            self.digits[number as usize] = u64::from_le_bytes(entry);
+    fn look_up(&mut self, number: u32) -> Option<u64> {
+        if number as usize >= LOOKED_UP {
+            return None;
         }
-        text.len() - 1
+        if self.digits.is_empty() {
+            // Memory that is zero is not touched until it is used.
+            self.digits = vec![0; LOOKED_UP];
+        }
+        let text = format!("{number},");
+        let mut entry = [0; WORD];
+        entry[..text.len()].copy_from_slice(text.as_bytes());
+        entry[WORD - 1] = text.len() as u8 - 1;
+        self.digits[number as usize] = u64::from_le_bytes(entry);
+        Some(u64::from_le_bytes(entry))
     }
+}
+
+/// How many digits there are.
+#[inline]
+fn length(digits: u64) -> usize {
+    // At most seven, which saves a check.
+    (digits >> (u64::BITS - 8)) as usize & 7
 }
 
 #[cfg(test)]
@@ -151,7 +180,7 @@ mod tests {
                 text.put(b",");
                 text.pairs(pairs.iter().copied());
                 text.put(b",");
-                text.number(pairs.first().map_or(0, |pair| pair[0]));
+                text.number(b"",pairs.first().map_or(0, |pair| pair[0]));
                 text.put(b"]");
                 let expected = serde_json::to_vec(&(&numbers, &pairs, pairs.first().map_or(0, |pair| pair[0]))).unwrap();
                 prop_assert_eq!(text.bytes(), expected);
@@ -166,7 +195,7 @@ mod tests {
         let edges = (1..10).flat_map(|digits| [10u32.pow(digits) - 1, 10u32.pow(digits)]);
         for number in (0..2 * LOOKED_UP as u32).chain(0..300).chain(edges).chain([u32::MAX]) {
             text.clear();
-            text.number(number);
+            text.number(b"", number);
             assert_eq!(text.bytes(), number.to_string().as_bytes());
         }
     }

@@ -51,16 +51,6 @@ pub enum Itinerary {
     Encoded(Encoded),
 }
 
-impl Itinerary {
-    /// The list of a path's stops, to be used again; of others an empty one.
-    fn take_stops(&mut self) -> Vec<NodeId> {
-        match self {
-            Self::Path(path) => std::mem::take(&mut path.stops),
-            Self::Tree(_) | Self::Encoded(_) => Vec::new(),
-        }
-    }
-}
-
 impl Plan {
     /// The plan that replaces an empty one.
     pub(crate) fn made(replace: impl FnOnce(&mut Self)) -> Self {
@@ -72,12 +62,18 @@ impl Plan {
     /// Makes worm `id` a unicast, in place of a worm, whose list of stops is used again, or behind the last.
     pub(crate) fn put_unicast(&mut self, id: usize, from: NodeId, after: Option<u32>, to: NodeId) {
         match self.worms.get_mut(id) {
-            Some(worm) => {
-                let mut stops = worm.itinerary.take_stops();
+            Some(Worm {
+                from: sender,
+                after: trigger,
+                itinerary: Itinerary::Path(Path { exit, stops }),
+                consumption_class,
+                virtual_channels,
+            }) => {
+                (*sender, *trigger, *exit, *consumption_class, *virtual_channels) = (from, after, None, None, None);
                 stops.clear();
                 stops.push(to);
-                *worm = Worm { after, ..Worm::path(from, stops) };
             }
+            Some(other) => *other = Worm { after, ..Worm::path(from, vec![to]) },
             None => self.worms.push(Worm { after, ..Worm::path(from, vec![to]) }),
         }
     }

@@ -66,8 +66,7 @@ impl PlanReport<'_> {
         text.value(network.name());
         text.put(b",\"algorithm\":");
         text.value(algorithm);
-        text.put(b",\"source\":");
-        text.number(multicast.source().raw());
+        text.number(b",\"source\":", multicast.source().raw());
         text.put(b",\"destinations\":");
         text.numbers(multicast.destinations().iter().map(|node| node.raw()));
         text.put(b",\"worms\":[");
@@ -76,14 +75,10 @@ impl PlanReport<'_> {
             text.put(b",");
         }
         text.end_list();
-        text.put(b",\"startups\":");
-        text.number(summary.startups);
-        text.put(b",\"steps\":");
-        text.number(summary.steps);
-        text.put(b",\"channels\":");
-        text.number(summary.channels);
-        text.put(b",\"longest\":");
-        text.number(summary.longest);
+        text.number(b",\"startups\":", summary.startups);
+        text.number(b",\"steps\":", summary.steps);
+        text.number(b",\"channels\":", summary.channels);
+        text.number(b",\"longest\":", summary.longest);
         text.put(b",\"contention\":");
         text.value(&summary.contention().map(|contention| Meeting(network, contention)));
         if let Some(exact) = exact {
@@ -103,19 +98,13 @@ impl PlanReport<'_> {
 }
 
 fn write_worm(text: &mut JsonText, network: &Network, worm: &WormSummary, flit_bits: u32, relays: &[NodeId]) {
-    text.put(b"{\"id\":");
-    text.number(worm.id);
-    text.put(b",\"from\":");
-    text.number(worm.from.raw());
+    text.number(b"{\"id\":", worm.id);
+    text.number(b",\"from\":", worm.from.raw());
     match worm.after {
-        Some(after) => {
-            text.put(b",\"after\":");
-            text.number(after);
-        }
+        Some(after) => text.number(b",\"after\":", after),
         None => text.put(b",\"after\":null"),
     }
-    text.put(b",\"step\":");
-    text.number(worm.step);
+    text.number(b",\"step\":", worm.step);
     text.put(b",\"visits\":");
     text.numbers(worm.visits.iter().map(|node| node.raw()));
     let mut absorbed = worm.visits.iter().filter(|node| relays.binary_search(node).is_ok()).peekable();
@@ -128,16 +117,13 @@ fn write_worm(text: &mut JsonText, network: &Network, worm: &WormSummary, flit_b
     if let Some(EncodedHeader { encoding, bits }) = worm.header {
         text.put(b",\"encoding\":");
         text.value(encoding.name());
-        text.put(b",\"header_bits\":");
-        text.number(bits);
-        text.put(b",\"header_flits\":");
-        text.number(bits.div_ceil(flit_bits));
+        text.number(b",\"header_bits\":", bits);
+        text.number(b",\"header_flits\":", bits.div_ceil(flit_bits));
     }
     if !worm.header_flits.is_empty() {
         text.put(b",\"header\":[");
         for flit in &worm.header_flits {
-            text.put(b"{\"node\":");
-            text.number(flit.router.raw());
+            text.number(b"{\"node\":", flit.router.raw());
             text.put(b",\"outputs\":");
             text.numbers(flit.channels(network).map(|channel| network.to(channel).raw()));
             text.put(b",\"delivers\":");

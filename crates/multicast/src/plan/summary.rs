@@ -138,17 +138,18 @@ impl Summariser {
         for (id, (worm, made)) in plan.worms.iter().zip(&mut summary.worms).enumerate() {
             let WormSummary { visits, channels, branches, header_flits, .. } = made;
             visits.clear();
-            visits.extend(worm.visited());
             channels.clear();
             branches.clear();
             header_flits.clear();
             let mut header = None;
             let longest = match &worm.itinerary {
-                Itinerary::Path(_) => {
+                Itinerary::Path(path) => {
+                    visits.extend_from_slice(&path.stops);
                     worm.append_channels(routing, candidates, channels)?;
                     channels.len() as u32
                 }
                 Itinerary::Tree(tree) => {
+                    visits.extend(worm.visited());
                     worm.append_channels(routing, candidates, channels)?;
                     header_flits.extend_from_slice(&tree.header);
                     let trunk = (channels.len() - tree.branches.len()) as u32;
@@ -168,6 +169,7 @@ impl Summariser {
                     depths.iter().copied().max().unwrap_or(0)
                 }
                 Itinerary::Encoded(encoded) => {
+                    visits.extend_from_slice(&encoded.destinations);
                     let bits = encoded.header_bits(network, worm.from);
                     header = Some(EncodedHeader { encoding: encoded.encoding, bits });
                     let route = encoded.route(routing, worm.from, |_| 0)?;

@@ -234,7 +234,7 @@ fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
         };
         return Err(Failure::BadInput(format!("found {found}; expected a JSON object, as in `{EXAMPLE}`")));
     }
-    serde_json::from_slice(line).map_err(|error| malformed(&error))
+    Request::read(line).map_err(|error| malformed(&error))
 }
 
 /// The failure for a request that is not understood. The parser saw one line only: which one, it cannot know.
