@@ -24,6 +24,14 @@ impl JsonText {
         &self.bytes[..self.end]
     }
 
+    /// The text, as a string.
+    pub(super) fn into_string(self) -> String {
+        let Self { mut bytes, end, .. } = self;
+        bytes.truncate(end);
+        // All pieces are UTF-8.
+        String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+
     /// Begins another text.
     pub fn clear(&mut self) {
         self.end = 0;

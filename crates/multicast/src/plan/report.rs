@@ -55,7 +55,7 @@ impl PlanReport<'_> {
     pub fn json(&self) -> String {
         let mut text = JsonText::default();
         self.write(&mut text);
-        String::from_utf8_lossy(text.bytes()).into_owned()
+        text.into_string()
     }
 
     /// Writes the report. A plan has thousands of numbers, which a serialiser would take several times as long for.

@@ -167,7 +167,7 @@ impl Algorithm for Schl {
             mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, &mut plan);
             let worms = &mut plan.worms;
             along_row(worms, source, None, &groups.own_row);
-            let mut received = received(&worms, 0);
+            let mut received = received(worms, 0);
             let unicasts = worms.len();
             for (head, leaders) in heads.iter().zip(groups.rows.values()) {
                 along_row(worms, *head, received.get(&head.node).copied(), leaders);
