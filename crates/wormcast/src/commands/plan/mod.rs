@@ -368,8 +368,9 @@ mod tests {
         let said = |forgets: bool, destinations: &str| {
             let destinations = parse_node_list(&mesh, destinations).unwrap();
             let multicast = Multicast::new(parse_node(&mesh, "0,0").unwrap(), &destinations);
-            match planned(&Broken { routing: ECube::new(&mesh).unwrap(), forgets }, &multicast) {
-                Ok(_) => "as promised".to_owned(),
+            let broken = Broken { routing: ECube::new(&mesh).unwrap(), forgets };
+            match plan_into(&broken, &multicast, &mut Plan::default()) {
+                Ok(()) => "as promised".to_owned(),
                 Err(Failure::BadInput(message)) => message,
                 Err(_) => "another failure".to_owned(),
             }

@@ -39,24 +39,19 @@ pub(super) struct Request<'a, Nodes = GivenNodes<'a>> {
 impl<'a> Request<'a> {
     /// Reads a line. Almost all lines list nodes by number, as digits, which are soon read; only where that fails it is read with care, to say what is wrong, and where.
     pub(super) fn read(line: &'a [u8]) -> serde_json::Result<Self> {
-        match serde_json::from_slice::<Request<Numbers>>(line) {
-            Ok(Request {
-                destinations: Numbers(nodes),
-                topology,
-                algorithm,
-                routing,
-                root,
-                options,
-                source,
-                ports,
-                seed,
-                flit_bits,
-            }) => {
-                let destinations = GivenNodes::Numbers(nodes);
-                Ok(Self { destinations, topology, algorithm, routing, root, options, source, ports, seed, flit_bits })
-            }
-            Err(_) => serde_json::from_slice(line),
-        }
+        let Ok(request) = serde_json::from_slice::<Request<Numbers>>(line) else { return serde_json::from_slice(line) };
+        Ok(Self {
+            topology: request.topology,
+            algorithm: request.algorithm,
+            routing: request.routing,
+            root: request.root,
+            options: request.options,
+            source: request.source,
+            destinations: GivenNodes::Numbers(request.destinations.0),
+            ports: request.ports,
+            seed: request.seed,
+            flit_bits: request.flit_bits,
+        })
     }
 
     /// The algorithm that is asked for, with the names looked up.
@@ -142,7 +137,8 @@ impl Numbers {
         for &byte in list.iter().chain(b",") {
             match byte {
                 b'0'..=b'9' if digits < MOST_DIGITS => {
-                    (number, digits) = (10 * number + u64::from(byte - b'0'), digits + 1)
+                    number = 10 * number + u64::from(byte - b'0');
+                    digits += 1;
                 }
                 b',' if digits > 0 => {
                     numbers.push(number);
