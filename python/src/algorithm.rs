@@ -98,7 +98,7 @@ impl Algorithm {
             warning: None,
             reduction: None,
         };
-        Ok((serde_json::to_string(&report).unwrap_or_default(), warning))
+        Ok((report.json(), warning))
     }
 
     /// Draws the plan of a multicast: `svg` or `dot`.

@@ -43,10 +43,24 @@ impl Multicast {
             }
             destinations.truncate(kept);
         } else {
-            let mut seen: IdSet<NodeId> = IdSet::default();
-            seen.reserve(destinations.len() + 1);
-            seen.insert(source);
-            destinations.retain(|&node| seen.insert(node));
+            let nodes = destinations.iter().fold(source, |last, &node| last.max(node)).index() + 1;
+            if nodes / 256 <= destinations.len() {
+                // Bits for all nodes up to the last are soon cleared.
+                let mut seen = vec![0u64; nodes.div_ceil(64)];
+                let mut is_new = |node: NodeId| {
+                    let (word, bit) = (&mut seen[node.index() / 64], 1 << (node.index() % 64));
+                    let is_new = *word & bit == 0;
+                    *word |= bit;
+                    is_new
+                };
+                is_new(source);
+                destinations.retain(|&node| is_new(node));
+            } else {
+                let mut seen: IdSet<NodeId> = IdSet::default();
+                seen.reserve(destinations.len() + 1);
+                seen.insert(source);
+                destinations.retain(|&node| seen.insert(node));
+            }
         }
         Self { source, destinations }
     }

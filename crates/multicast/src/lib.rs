@@ -89,9 +89,10 @@ pub use headers::encoded::{Encoded, EncodedRoute, Encoding};
 pub use headers::tree_header::{HeaderFlit, TreeHeader};
 pub use plan::contention::Contention;
 pub use plan::dependencies::{UnknownRoute, add_plan};
+pub use plan::json_text::JsonText;
 pub use plan::reduction::{Join, NoReduction, Reduction};
 pub use plan::report::PlanReport;
-pub use plan::summary::{EncodedHeader, PlanSummary, PortModel, WormSummary};
+pub use plan::summary::{EncodedHeader, PlanSummary, PortModel, Summariser, WormSummary};
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use registry::algorithm_cache::AlgorithmCache;
 pub use registry::descriptor::{

@@ -10,6 +10,7 @@ mod mesh_trees;
 mod optimality;
 mod reductions;
 mod requests;
+mod reuse;
 mod support;
 mod switches;
 mod table_1;

@@ -66,7 +66,9 @@ pub use multidestination::reachability_strings::ReachabilityRouting;
 pub use multidestination::replication::synchronous_deadlock;
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
 pub use registry::{ROUTINGS, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, routing_by_name};
-pub use relation::{NoRoute, RoutingRelation, Straight, Unsupported, append_route, nearest_channels};
+pub use relation::{
+    NoRoute, RoutingRelation, Straight, Unsupported, append_route, append_route_with, nearest_channels,
+};
 pub use relations::dateline::{DATELINE, DATELINE_BALANCED, Dateline};
 pub use relations::destination_tag::{DESTINATION_TAG, DestinationTag};
 pub use relations::duato::{DUATO, Duato};

@@ -8,7 +8,7 @@ use wormcast_routing::{Dependencies, E_CUBE, RoutingDescriptor, RoutingError, Ro
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::multistage::switches::of_stages;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Routed, Sends};
 
@@ -79,23 +79,14 @@ impl Algorithm for Separate {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let mut plan = Plan::default();
-        self.plan_into(multicast, &mut plan);
-        plan
+        Plan::made(|plan| self.plan_into(multicast, plan))
     }
 
     fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let (source, destinations) = (multicast.source(), multicast.destinations());
         plan.worms.truncate(destinations.len());
-        for (worm, &destination) in plan.worms.iter_mut().zip(destinations) {
-            let mut stops = worm.itinerary.take_stops();
-            stops.clear();
-            stops.push(destination);
-            *worm = Worm::path(source, stops);
-        }
-        let unicast = |&destination| Worm::path(source, vec![destination]);
-        if plan.worms.len() < destinations.len() {
-            plan.worms.extend(destinations[plan.worms.len()..].iter().map(unicast));
+        for (id, &destination) in destinations.iter().enumerate() {
+            plan.put_unicast(id, source, None, destination);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wormcast_network::NodeId;
 
-use crate::plan::Worm;
+use crate::plan::Plan;
 
 /// A part of a chain and the node in it that serves the rest of it: positions in the chain, ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,25 +15,27 @@ pub(crate) struct Share {
     pub(crate) right: usize,
 }
 
-/// The unicasts by which the node at position `source` gives a message to all others of `chain`.
+/// The unicasts by which the node at position `source` gives a message to all others of `chain`, in place of an earlier plan.
 ///
 /// `hand_over` says what the holder of a share gives away next, and to whom: an end of the share without its holder. A node
 /// sends all its unicasts before those that it sent to forward theirs: the worms are in breadth-first order.
 /// O(chain x the cost of `hand_over`).
-pub(crate) fn unicast_tree(chain: &[NodeId], source: usize, hand_over: impl Fn(Share) -> Share) -> Vec<Worm> {
-    let mut worms = Vec::with_capacity(chain.len().saturating_sub(1));
-    let whole = Share { left: 0, holder: source, right: chain.len().saturating_sub(1) };
+pub(crate) fn unicast_tree(chain: &[NodeId], source: usize, plan: &mut Plan, hand_over: impl Fn(Share) -> Share) {
+    let unicasts = chain.len().saturating_sub(1);
+    plan.worms.truncate(unicasts);
+    plan.worms.reserve(unicasts - plan.worms.len());
+    let mut sent = 0;
+    let whole = Share { left: 0, holder: source, right: unicasts };
     // A queue, not recursion: trees can be as deep as the chain is long.
     let mut shares = VecDeque::from([(whole, None)]);
     while let Some((mut share, trigger)) = shares.pop_front() {
         while share.left < share.right {
             let given = hand_over(share);
-            let id = worms.len() as u32;
-            let unicast = Worm::path(chain[share.holder], vec![chain[given.holder]]);
-            worms.push(Worm { after: trigger, ..unicast });
+            plan.put_unicast(sent, chain[share.holder], trigger, chain[given.holder]);
             if given.left < given.right {
-                shares.push_back((given, Some(id)));
+                shares.push_back((given, Some(sent as u32)));
             }
+            sent += 1;
             if given.left > share.holder {
                 share.right = given.left - 1;
             } else {
@@ -41,7 +43,6 @@ pub(crate) fn unicast_tree(chain: &[NodeId], source: usize, hand_over: impl Fn(S
             }
         }
     }
-    worms
 }
 
 /// What the holder of a part of a chain gives away: the half that it is not in; in the exact middle, what follows it.

@@ -2,8 +2,9 @@
 
 use wormcast_network::ChannelId;
 
-use crate::plan::ids::{ChannelTable, IdMap};
-use crate::plan::summary::{PlanSummary, WormSummary};
+use crate::plan::Worm;
+use crate::plan::ids::IdTable;
+use crate::plan::summary::PlanSummary;
 
 /// Two worms of a plan that are not contention-free, and where they meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,74 +25,80 @@ impl PlanSummary {
     /// takes is not known in advance, so only what has to happen before can be relied on. The definition is for
     /// unicasts; a worm with several stops or branches counts with all its channels.
     ///
-    /// Steps are [`WormSummary::step`]: a worm that shares a channel with an earlier one of the plan waits for it. By the definition
+    /// Steps are [`WormSummary::step`](crate::WormSummary::step): a worm that shares a channel with an earlier one of the plan waits for it. By the definition
     /// that is enough if the earlier one is its sender's own or that of a node above its sender in the tree, and only then.
     ///
-    /// If several pairs contend, returns the one whose second worm is the first to be sent. O(channels taken + worms log worms): where
+    /// If several pairs contend, returns the one whose second worm is the first to be sent. Found with the summary, in O(channels taken + worms): where
     /// every worm on a channel descends from the one before it, each descends from all before it.
     pub fn contention(&self) -> Option<Contention> {
-        let senders = Senders::new(&self.worms);
-        let step = |id: u32| self.worms[id as usize].step;
-        let mut order: Vec<u32> = (0..self.worms.len() as u32).collect();
-        order.sort_unstable_by_key(|&id| (step(id), id));
-        let mut last_on = ChannelTable::of(self.worms.iter().flat_map(|worm| &worm.channels));
-        for second in order {
-            for &channel in &self.worms[second as usize].channels {
-                let Some(first) = last_on.insert(channel, second).filter(|&first| first != second) else { continue };
-                if step(first) == step(second) || !senders.reaches(first, second) {
-                    return Some(Contention { first, second, channel });
-                }
-            }
-        }
-        None
+        self.contention
     }
 }
 
 /// The nodes that send worms, as a tree: each hangs from the sender of the worm that it has the message from.
-struct Senders {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Senders {
+    numbers: IdTable,
     /// The sender of each worm; senders are numbered as they first occur, parents before children.
     of: Vec<u32>,
+    parents: Vec<Option<u32>>,
+    sizes: Vec<u32>,
+    /// Where the next child's subtree starts.
+    next: Vec<u32>,
     /// The senders in the subtree of each, itself first, in a numbering in which they are consecutive.
     reach: Vec<std::ops::Range<u32>>,
 }
 
 impl Senders {
-    fn new(worms: &[WormSummary]) -> Self {
-        let mut numbers = IdMap::default();
-        numbers.reserve(worms.len() / 2);
-        let mut of: Vec<u32> = Vec::with_capacity(worms.len());
-        let mut parents: Vec<Option<u32>> = Vec::new();
+    /// Those of a plan on a network of so many nodes, in place of those of another.
+    pub(crate) fn find(&mut self, worms: &[Worm], nodes: usize) {
+        let Self { numbers, of, parents, sizes, next, reach } = self;
+        numbers.start(nodes, worms.len());
+        of.clear();
+        parents.clear();
         for worm in worms {
-            let number = *numbers.entry(worm.from).or_insert_with(|| {
+            let number = numbers.get(worm.from.index()).unwrap_or_else(|| {
+                let number = parents.len() as u32;
+                numbers.insert(worm.from.index(), number);
                 parents.push(worm.after.map(|trigger| of[trigger as usize]));
-                parents.len() as u32 - 1
+                number
             });
             of.push(number);
         }
-        let mut sizes = vec![1u32; parents.len()];
+        sizes.clear();
+        sizes.resize(parents.len(), 1);
         for (sender, parent) in parents.iter().enumerate().rev() {
             if let Some(parent) = parent {
                 sizes[*parent as usize] += sizes[sender];
             }
         }
-        // Where the next child's subtree starts: of the whole, and of each sender.
         let mut free = 0;
-        let mut next: Vec<u32> = Vec::with_capacity(parents.len());
-        let mut reach = Vec::with_capacity(parents.len());
+        next.clear();
+        reach.clear();
         for (parent, size) in parents.iter().zip(sizes) {
             let slot = parent.map_or(&mut free, |parent| &mut next[parent as usize]);
             let start = *slot;
-            *slot += size;
+            *slot += *size;
             next.push(start + 1);
-            reach.push(start..start + size);
+            reach.push(start..start + *size);
         }
-        Self { of, reach }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// The number of the sender of a worm.
+    #[inline]
+    pub(crate) fn of(&self, worm: usize) -> usize {
+        self.of[worm] as usize
     }
 
     /// Whether the sender of `second` is that of `first`, or has the message through it.
-    fn reaches(&self, first: u32, second: u32) -> bool {
-        let reach = |worm: u32| &self.reach[self.of[worm as usize] as usize];
-        reach(first).contains(&reach(second).start)
+    #[inline]
+    pub(crate) fn reaches(&self, first: usize, second: usize) -> bool {
+        self.reach[self.of(first)].contains(&self.reach[self.of(second)].start)
     }
 }
 
@@ -100,8 +107,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::plan::summary::PortModel;
-    use crate::plan::{Plan, Worm};
+    use crate::plan::Plan;
+    use crate::plan::summary::{PortModel, WormSummary};
     use proptest::prelude::*;
     use std::collections::HashSet;
     use wormcast_network::{Network, NodeId, TopologySpec};
@@ -181,6 +188,11 @@ mod tests {
             prop_assert_eq!(found.is_none(), by_definition(&summary.worms));
             if let Some(Contention { first, second, channel }) = found {
                 prop_assert!([first, second].iter().all(|&id| summary.worms[id as usize].channels.contains(&channel)));
+                // Of all that contend with a worm that is sent before them, the first to be sent.
+                let order = |id: u32| (summary.worms[id as usize].step, id);
+                prop_assert!(order(first) < order(second));
+                let before = summary.worms.iter().filter(|worm| order(worm.id) < order(second)).cloned();
+                prop_assert!(by_definition(&before.collect::<Vec<_>>()));
             }
         }
     }

@@ -3,53 +3,50 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use wormcast_network::ChannelId;
-
 /// A table keyed by ids. These are dense numbers that no attacker chooses, so a multiplication spreads them well enough.
-/// A summary looks up every channel of a plan; the standard hasher would take most of its time.
 pub(crate) type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
 /// A set of ids.
 pub(crate) type IdSet<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
 
-/// A number below `u32::MAX` for each of some channels: an array where the channels are many of those with smaller ids, and else a hash table.
-pub(crate) enum ChannelTable {
-    Dense(Vec<u32>),
-    Sparse(IdMap<ChannelId, u32>),
+/// A number for each of some ids, kept in an array. All are forgotten at once, in no time, so that the array serves many plans.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdTable {
+    /// By id, the number and `base`, or less: what has been forgotten.
+    entries: Vec<u32>,
+    /// More than all that has been forgotten, so at least 1.
+    base: u32,
+    /// The numbers that may come until all are forgotten.
+    most: u32,
 }
 
-impl ChannelTable {
-    const NONE: u32 = u32::MAX;
-
-    /// For at most as many channels as come here, some of them perhaps several times.
-    pub(crate) fn of<'a>(channels: impl Iterator<Item = &'a ChannelId> + Clone) -> Self {
-        let (count, end) = channels.fold((0, 0), |(count, end), channel| (count + 1, end.max(channel.index() + 1)));
-        if end / 16 <= count {
-            return Self::Dense(vec![Self::NONE; end]);
-        }
-        let mut table = IdMap::default();
-        table.reserve(count);
-        Self::Sparse(table)
-    }
-
-    /// The number of a channel, if it has one.
-    #[inline]
-    pub(crate) fn get(&self, channel: ChannelId) -> Option<u32> {
-        match self {
-            Self::Dense(numbers) => numbers.get(channel.index()).copied().filter(|&number| number != Self::NONE),
-            Self::Sparse(table) => table.get(&channel).copied(),
+impl IdTable {
+    /// Forgets all, and takes ids and numbers below these.
+    pub(crate) fn start(&mut self, ids: usize, numbers: usize) {
+        let numbers = u32::try_from(numbers).unwrap_or(u32::MAX - 1);
+        let base = (self.base + self.most).max(1);
+        if self.entries.len() < ids {
+            // Memory that is zero is not touched until it is used.
+            *self = Self { entries: vec![0; ids], base: 1, most: numbers };
+        } else if base.checked_add(numbers).is_some() {
+            (self.base, self.most) = (base, numbers);
+        } else {
+            self.entries.fill(0);
+            (self.base, self.most) = (1, numbers);
         }
     }
 
-    /// Gives a channel a number, and returns the one that it had.
+    /// The number of an id, if it has one.
     #[inline]
-    pub(crate) fn insert(&mut self, channel: ChannelId, number: u32) -> Option<u32> {
-        match self {
-            Self::Dense(numbers) => {
-                Some(std::mem::replace(&mut numbers[channel.index()], number)).filter(|&number| number != Self::NONE)
-            }
-            Self::Sparse(table) => table.insert(channel, number),
-        }
+    pub(crate) fn get(&self, id: usize) -> Option<u32> {
+        self.entries[id].checked_sub(self.base)
+    }
+
+    /// Gives an id a number, and returns the one that it had.
+    #[inline]
+    pub(crate) fn insert(&mut self, id: usize, number: u32) -> Option<u32> {
+        debug_assert!(number < self.most, "{number} of {}", self.most);
+        std::mem::replace(&mut self.entries[id], self.base + number).checked_sub(self.base)
     }
 }
 
@@ -79,21 +76,25 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// As a plain table, whether the channels are many or few of the ids.
+        /// As a plain table that is made anew each time, also where the numbers come to an end.
         #[test]
-        fn numbers_of_channels_are_kept(entries in prop::collection::vec((0u32..900, 0u32..50), 1..120), spread in prop::sample::select(vec![1u32, 40])) {
-            let entries: Vec<_> = entries.into_iter().map(|(channel, number)| (ChannelId::new(channel * spread), number)).collect();
-            let channels: Vec<ChannelId> = entries.iter().map(|entry| entry.0).collect();
-            let mut table = ChannelTable::of(channels.iter());
-            let mut plain: HashMap<ChannelId, u32> = HashMap::new();
-            for &(channel, number) in &entries {
-                prop_assert_eq!(table.get(channel), plain.get(&channel).copied());
-                prop_assert_eq!(table.insert(channel, number), plain.insert(channel, number));
+        fn numbers_of_ids_are_kept(
+            rounds in prop::collection::vec((prop::collection::vec((0usize..90, 0u32..50), 1..60), 0u32..3), 1..6),
+        ) {
+            let mut table = IdTable::default();
+            for (entries, near_the_end) in rounds {
+                let ids = entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0);
+                if near_the_end == 0 && table.most > 0 {
+                    table.most = u32::MAX - table.base - 20;
+                }
+                table.start(ids, 50);
+                let mut plain: HashMap<usize, u32> = HashMap::new();
+                for &(id, number) in &entries {
+                    prop_assert_eq!(table.get(id), plain.get(&id).copied());
+                    prop_assert_eq!(table.insert(id, number), plain.insert(id, number));
+                }
+                prop_assert!((0..ids).all(|id| table.get(id) == plain.get(&id).copied()));
             }
-            prop_assert!(channels.iter().all(|channel| table.get(*channel) == plain.get(channel).copied()));
-            let dense = matches!(table, ChannelTable::Dense(_));
-            let end = channels.iter().map(|channel| channel.index() + 1).max().unwrap_or(0);
-            prop_assert_eq!(dense, end < 16 * (channels.len() + 1));
         }
     }
 }

@@ -3,13 +3,14 @@
 pub(crate) mod contention;
 pub(crate) mod dependencies;
 pub(crate) mod ids;
+pub(crate) mod json_text;
 pub(crate) mod reduction;
 pub(crate) mod report;
 pub(crate) mod summary;
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{NoRoute, RoutingRelation, VcRange, append_route};
+use wormcast_routing::{NoRoute, RoutingRelation, VcRange, append_route_with};
 
 use crate::algorithm::Multicast;
 use crate::headers::encoded::Encoded;
@@ -50,12 +51,30 @@ pub enum Itinerary {
     Encoded(Encoded),
 }
 
-impl Itinerary {
-    /// The list of a path's stops, to be used again; of others an empty one.
-    pub(crate) fn take_stops(&mut self) -> Vec<NodeId> {
-        match self {
-            Self::Path(path) => std::mem::take(&mut path.stops),
-            Self::Tree(_) | Self::Encoded(_) => Vec::new(),
+impl Plan {
+    /// The plan that replaces an empty one.
+    pub(crate) fn made(replace: impl FnOnce(&mut Self)) -> Self {
+        let mut plan = Self::default();
+        replace(&mut plan);
+        plan
+    }
+
+    /// Makes worm `id` a unicast, in place of a worm, whose list of stops is used again, or behind the last.
+    pub(crate) fn put_unicast(&mut self, id: usize, from: NodeId, after: Option<u32>, to: NodeId) {
+        match self.worms.get_mut(id) {
+            Some(Worm {
+                from: sender,
+                after: trigger,
+                itinerary: Itinerary::Path(Path { exit, stops }),
+                consumption_class,
+                virtual_channels,
+            }) => {
+                (*sender, *trigger, *exit, *consumption_class, *virtual_channels) = (from, after, None, None, None);
+                stops.clear();
+                stops.push(to);
+            }
+            Some(other) => *other = Worm { after, ..Worm::path(from, vec![to]) },
+            None => self.worms.push(Worm { after, ..Worm::path(from, vec![to]) }),
         }
     }
 }
@@ -165,32 +184,55 @@ impl Worm {
     /// # Errors
     /// If the relation has no route from a stop to the next, or to some destination of an encoded worm.
     pub fn channels(&self, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
+        let mut channels = Vec::new();
+        self.append_channels(routing, &mut Vec::new(), &mut channels)?;
+        Ok(channels)
+    }
+
+    /// Appends its [`channels`](Self::channels) to a list that has none, with another list that may be used again.
+    pub(crate) fn append_channels(
+        &self,
+        routing: &dyn RoutingRelation,
+        candidates: &mut Vec<ChannelId>,
+        channels: &mut Vec<ChannelId>,
+    ) -> Result<(), NoRoute> {
         let network = routing.network();
         match &self.itinerary {
             Itinerary::Path(path) => {
-                let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
-                for &stop in &path.stops {
-                    let arrived = channels.last().copied();
-                    let at = arrived.map_or(network.entry_of(self.from), |channel| network.to(channel));
-                    append_route(routing, at, arrived, network.router_of(stop), &mut channels)?;
-                }
-                Ok(channels)
+                let stops = path.stops.iter().map(|&stop| network.router_of(stop));
+                self.append_legs(path.exit, stops, routing, candidates, channels)?;
             }
             Itinerary::Tree(tree) => {
-                let mut channels = Vec::with_capacity(tree.branches.len());
                 if let Some(Trunk { exit, to }) = tree.trunk {
-                    channels.extend(exit);
-                    let at = exit.map_or(network.entry_of(self.from), |channel| network.to(channel));
-                    append_route(routing, at, exit, to, &mut channels)?;
+                    self.append_legs(exit, [to], routing, candidates, channels)?;
                 }
                 channels.extend(tree.branches.iter().map(|branch| branch.channel));
-                Ok(channels)
             }
             Itinerary::Encoded(encoded) => {
                 let route = encoded.route(routing, self.from, |_| 0)?;
-                Ok(route.channels.into_iter().map(|(channel, _)| channel).collect())
+                channels.extend(route.channels.into_iter().map(|(channel, _)| channel));
             }
         }
+        Ok(())
+    }
+
+    /// Appends the channels from its sender, by this exit, from stop to stop.
+    fn append_legs(
+        &self,
+        exit: Option<ChannelId>,
+        stops: impl IntoIterator<Item = RouterId>,
+        routing: &dyn RoutingRelation,
+        candidates: &mut Vec<ChannelId>,
+        channels: &mut Vec<ChannelId>,
+    ) -> Result<(), NoRoute> {
+        let network = routing.network();
+        channels.extend(exit);
+        let mut at = exit.map_or(network.entry_of(self.from), |channel| network.to(channel));
+        for stop in stops {
+            append_route_with(routing, (at, channels.last().copied()), stop, candidates, channels)?;
+            at = stop;
+        }
+        Ok(())
     }
 }
 

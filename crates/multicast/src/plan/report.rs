@@ -4,8 +4,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use wormcast_network::{ChannelId, Network, NodeId};
 
 use crate::algorithm::Multicast;
-use crate::headers::tree_header::HeaderFlit;
 use crate::plan::contention::Contention;
+use crate::plan::json_text::JsonText;
 use crate::plan::reduction::{Join, Reduction};
 use crate::plan::summary::{EncodedHeader, PlanSummary, WormSummary};
 
@@ -50,31 +50,89 @@ impl PlanReport<'_> {
     }
 }
 
-impl Serialize for PlanReport<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { network, algorithm, multicast, summary, exact, flit_bits, warning, reduction } = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("topology", network.name())?;
-        map.serialize_entry("algorithm", algorithm)?;
-        map.serialize_entry("source", &multicast.source().raw())?;
-        map.serialize_entry("destinations", &Nodes(multicast.destinations()))?;
-        map.serialize_entry("worms", &WormsJson(network, &summary.worms, *flit_bits, &self.relays()))?;
-        map.serialize_entry("startups", &summary.startups)?;
-        map.serialize_entry("steps", &summary.steps)?;
-        map.serialize_entry("channels", &summary.channels)?;
-        map.serialize_entry("longest", &summary.longest)?;
-        map.serialize_entry("contention", &summary.contention().map(|contention| Meeting(network, contention)))?;
+impl PlanReport<'_> {
+    /// The report as JSON.
+    pub fn json(&self) -> String {
+        let mut text = JsonText::default();
+        self.write(&mut text);
+        text.into_string()
+    }
+
+    /// Writes the report. A plan has thousands of numbers, which a serialiser would take several times as long for.
+    pub fn write(&self, text: &mut JsonText) {
+        let Self { network, algorithm, multicast, summary, exact, flit_bits, warning, reduction } = *self;
+        let relays = self.relays();
+        text.put(b"{\"topology\":");
+        text.value(network.name());
+        text.put(b",\"algorithm\":");
+        text.value(algorithm);
+        text.number(b",\"source\":", multicast.source().raw());
+        text.put(b",\"destinations\":");
+        text.numbers(multicast.destinations().iter().map(|node| node.raw()));
+        text.put(b",\"worms\":[");
+        for worm in &summary.worms {
+            write_worm(text, network, worm, flit_bits, &relays);
+            text.put(b",");
+        }
+        text.end_list();
+        text.number(b",\"startups\":", summary.startups);
+        text.number(b",\"steps\":", summary.steps);
+        text.number(b",\"channels\":", summary.channels);
+        text.number(b",\"longest\":", summary.longest);
+        text.put(b",\"contention\":");
+        text.value(&summary.contention().map(|contention| Meeting(network, contention)));
         if let Some(exact) = exact {
-            map.serialize_entry("exact", exact)?;
+            text.put(b",\"exact\":");
+            text.value(&exact);
         }
         if let Some(warning) = warning {
-            map.serialize_entry("warning", warning)?;
+            text.put(b",\"warning\":");
+            text.value(warning);
         }
         if let Some(reduction) = reduction {
-            map.serialize_entry("reduction", &ReductionJson(network, reduction))?;
+            text.put(b",\"reduction\":");
+            text.value(&ReductionJson(network, reduction));
         }
-        map.end()
+        text.put(b"}");
     }
+}
+
+fn write_worm(text: &mut JsonText, network: &Network, worm: &WormSummary, flit_bits: u32, relays: &[NodeId]) {
+    text.number(b"{\"id\":", worm.id);
+    text.number(b",\"from\":", worm.from.raw());
+    match worm.after {
+        Some(after) => text.number(b",\"after\":", after),
+        None => text.put(b",\"after\":null"),
+    }
+    text.number(b",\"step\":", worm.step);
+    text.put(b",\"visits\":");
+    text.numbers(worm.visits.iter().map(|node| node.raw()));
+    let mut absorbed = worm.visits.iter().filter(|node| relays.binary_search(node).is_ok()).peekable();
+    if !relays.is_empty() && absorbed.peek().is_some() {
+        text.put(b",\"absorbed\":");
+        text.numbers(absorbed.map(|node| node.raw()));
+    }
+    text.put(b",\"channels\":");
+    text.pairs(worm.channels.iter().map(|&channel| [network.from(channel).raw(), network.to(channel).raw()]));
+    if let Some(EncodedHeader { encoding, bits }) = worm.header {
+        text.put(b",\"encoding\":");
+        text.value(encoding.name());
+        text.number(b",\"header_bits\":", bits);
+        text.number(b",\"header_flits\":", bits.div_ceil(flit_bits));
+    }
+    if !worm.header_flits.is_empty() {
+        text.put(b",\"header\":[");
+        for flit in &worm.header_flits {
+            text.number(b"{\"node\":", flit.router.raw());
+            text.put(b",\"outputs\":");
+            text.numbers(flit.channels(network).map(|channel| network.to(channel).raw()));
+            text.put(b",\"delivers\":");
+            text.numbers(flit.delivers(network).map(NodeId::raw));
+            text.put(b"},");
+        }
+        text.end_list();
+    }
+    text.put(b"}");
 }
 
 struct ReductionJson<'a>(&'a Network, &'a Reduction);
@@ -113,68 +171,6 @@ struct Nodes<'a>(&'a [NodeId]);
 impl Serialize for Nodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|node| node.raw()))
-    }
-}
-
-/// Worms; the bits of a flit; nodes that get the message only to send it on.
-struct WormsJson<'a>(&'a Network, &'a [WormSummary], u32, &'a [NodeId]);
-
-impl Serialize for WormsJson<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.1.iter().map(|worm| WormJson(self.0, worm, self.2, self.3)))
-    }
-}
-
-struct WormJson<'a>(&'a Network, &'a WormSummary, u32, &'a [NodeId]);
-
-impl Serialize for WormJson<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Self(network, worm, flit_bits, relays) = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &worm.id)?;
-        map.serialize_entry("from", &worm.from.raw())?;
-        map.serialize_entry("after", &worm.after)?;
-        map.serialize_entry("step", &worm.step)?;
-        map.serialize_entry("visits", &Nodes(&worm.visits))?;
-        let absorbed: Vec<NodeId> =
-            worm.visits.iter().copied().filter(|node| relays.binary_search(node).is_ok()).collect();
-        if !absorbed.is_empty() {
-            map.serialize_entry("absorbed", &Nodes(&absorbed))?;
-        }
-        map.serialize_entry("channels", &Channels(network, &worm.channels))?;
-        if let Some(EncodedHeader { encoding, bits }) = worm.header {
-            map.serialize_entry("encoding", encoding.name())?;
-            map.serialize_entry("header_bits", &bits)?;
-            map.serialize_entry("header_flits", &bits.div_ceil(flit_bits))?;
-        }
-        if !worm.header_flits.is_empty() {
-            map.serialize_entry("header", &Header(network, &worm.header_flits))?;
-        }
-        map.end()
-    }
-}
-
-struct Header<'a>(&'a Network, &'a [HeaderFlit]);
-
-impl Serialize for Header<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(network, flits) = self;
-        serializer.collect_seq(flits.iter().map(|&flit| Flit(network, flit)))
-    }
-}
-
-struct Flit<'a>(&'a Network, HeaderFlit);
-
-impl Serialize for Flit<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Self(network, flit) = self;
-        let outputs: Vec<u32> = flit.channels(network).map(|channel| network.to(channel).raw()).collect();
-        let delivers: Vec<NodeId> = flit.delivers(network).collect();
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("node", &flit.router.raw())?;
-        map.serialize_entry("outputs", &outputs)?;
-        map.serialize_entry("delivers", &Nodes(&delivers))?;
-        map.end()
     }
 }
 

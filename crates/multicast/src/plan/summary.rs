@@ -7,7 +7,8 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::headers::encoded::Encoding;
 use crate::headers::tree_header::HeaderFlit;
-use crate::plan::ids::{ChannelTable, IdMap};
+use crate::plan::contention::{Contention, Senders};
+use crate::plan::ids::IdTable;
 use crate::plan::{Itinerary, Plan};
 
 /// How many worms a node sends in one step.
@@ -25,7 +26,7 @@ pub enum PortModel {
 }
 
 /// A worm of a plan, as shown to users.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WormSummary {
     /// Its position in the plan.
     pub id: u32,
@@ -69,7 +70,7 @@ pub struct EncodedHeader {
 }
 
 /// A plan, as shown to users.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlanSummary {
     /// The worms, in plan order.
     pub worms: Vec<WormSummary>,
@@ -81,6 +82,8 @@ pub struct PlanSummary {
     pub channels: u32,
     /// The most hops from a worm's sender to a node that it delivers to.
     pub longest: u32,
+    /// Two worms that contend.
+    pub(crate) contention: Option<Contention>,
 }
 
 impl Plan {
@@ -89,29 +92,66 @@ impl Plan {
     /// # Errors
     /// If the routing has no route from a stop to the next.
     pub fn summary(&self, routing: &dyn RoutingRelation, ports: PortModel) -> Result<PlanSummary, NoRoute> {
-        // The last step in which a channel, a sender's port is in use; how many worms a node sends.
-        let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
-        senders.reserve(self.worms.len() / 2);
+        let mut summary = PlanSummary::default();
+        Summariser::default().summarise(self, routing, ports, &mut summary)?;
+        Ok(summary)
+    }
+}
+
+/// Memory for the summaries of many plans.
+#[derive(Clone, Debug, Default)]
+pub struct Summariser {
+    senders: Senders,
+    /// For each sender, the last step in which its port is in use, and how many worms it sends.
+    ports: Vec<(u32, u32)>,
+    /// The last worm on each channel.
+    last_on: IdTable,
+    steps: Vec<u32>,
+    candidates: Vec<ChannelId>,
+    depths: Vec<u32>,
+}
+
+impl Summariser {
+    /// As [`Plan::summary`], in place of the summary of an earlier plan, whose lists are used again. After an error it is that of no plan.
+    ///
+    /// # Errors
+    /// As [`Plan::summary`].
+    pub fn summarise(
+        &mut self,
+        plan: &Plan,
+        routing: &dyn RoutingRelation,
+        ports: PortModel,
+        summary: &mut PlanSummary,
+    ) -> Result<(), NoRoute> {
         let network = &**routing.network();
         let one_port = ports == PortModel::One || !network.has_one_node_each();
-        let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
-        let taken_by = self.worms.iter().map(|worm| worm.channels(routing)).collect::<Result<Vec<_>, _>>()?;
-        let mut taken = ChannelTable::of(taken_by.iter().flatten());
-        for (id, (worm, channels)) in self.worms.iter().zip(taken_by).enumerate() {
-            let (port, sent) = senders.entry(worm.from).or_default();
-            let triggered = worm.after.map_or(0, |trigger| worms[trigger as usize].step);
-            let sending = if one_port { *port } else { 0 };
-            let busy = channels.iter().filter_map(|&channel| taken.get(channel));
-            let step = busy.fold(triggered.max(sending), u32::max) + 1;
-            for &channel in &channels {
-                taken.insert(channel, step);
-            }
-            *port = step;
-            *sent += 1;
-            let mut branches = Vec::new();
+        let Self { senders, ports, last_on, steps, candidates, depths } = self;
+        let worms = std::mem::take(&mut summary.worms);
+        *summary = PlanSummary { worms, ..PlanSummary::default() };
+        summary.worms.resize_with(plan.worms.len(), WormSummary::default);
+        senders.find(&plan.worms, network.nodes());
+        ports.clear();
+        ports.resize(senders.count(), (0, 0));
+        last_on.start(network.channels(), plan.worms.len());
+        steps.clear();
+        let mut first_to_meet = u32::MAX;
+        for (id, (worm, made)) in plan.worms.iter().zip(&mut summary.worms).enumerate() {
+            let WormSummary { visits, channels, branches, header_flits, .. } = made;
+            visits.clear();
+            channels.clear();
+            branches.clear();
+            header_flits.clear();
+            let mut header = None;
             let longest = match &worm.itinerary {
-                Itinerary::Path(_) => channels.len() as u32,
+                Itinerary::Path(path) => {
+                    visits.extend_from_slice(&path.stops);
+                    worm.append_channels(routing, candidates, channels)?;
+                    channels.len() as u32
+                }
                 Itinerary::Tree(tree) => {
+                    visits.extend(worm.visited());
+                    worm.append_channels(routing, candidates, channels)?;
+                    header_flits.extend_from_slice(&tree.header);
                     let trunk = (channels.len() - tree.branches.len()) as u32;
                     // A delivery where the branches begin is the trunk's last.
                     branches.extend((0..trunk).map(|place| BranchSummary {
@@ -122,14 +162,18 @@ impl Plan {
                         parent: branch.parent.map_or(trunk.checked_sub(1), |parent| Some(trunk + parent)),
                         delivers: !branch.delivers.is_empty(),
                     }));
-                    let mut depths = Vec::with_capacity(tree.branches.len());
-                    for branch in &tree.branches {
-                        depths.push(branch.parent.map_or(trunk + 1, |parent: u32| depths[parent as usize] + 1));
+                    depths.clear();
+                    for branch in &*branches {
+                        depths.push(branch.parent.map_or(1, |parent: u32| depths[parent as usize] + 1));
                     }
-                    depths.into_iter().max().unwrap_or(trunk)
+                    depths.iter().copied().max().unwrap_or(0)
                 }
                 Itinerary::Encoded(encoded) => {
+                    visits.extend_from_slice(&encoded.destinations);
+                    let bits = encoded.header_bits(network, worm.from);
+                    header = Some(EncodedHeader { encoding: encoded.encoding, bits });
                     let route = encoded.route(routing, worm.from, |_| 0)?;
+                    channels.extend(route.channels.iter().map(|&(channel, _)| channel));
                     branches
                         .extend(route.channels.iter().map(|&(_, parent)| BranchSummary { parent, delivers: false }));
                     for place in route.deliveries.iter().filter_map(|&(_, place)| place) {
@@ -138,36 +182,35 @@ impl Plan {
                     route.longest()
                 }
             };
-            let header = match &worm.itinerary {
-                Itinerary::Encoded(encoded) => {
-                    Some(EncodedHeader { encoding: encoded.encoding, bits: encoded.header_bits(network, worm.from) })
+            let (port, sent) = &mut ports[senders.of(id)];
+            let triggered = worm.after.map_or(0, |trigger| steps[trigger as usize]);
+            let mut latest = if one_port { triggered.max(*port) } else { triggered };
+            // Whoever takes a channel is sent after all that took it before, so those who meet there are one after the other in the plan, too.
+            let mut meets = None;
+            for &channel in &*channels {
+                let Some(first) = last_on.insert(channel.index(), id as u32).filter(|&first| first != id as u32) else {
+                    continue;
+                };
+                latest = latest.max(steps[first as usize]);
+                if meets.is_none() && !senders.reaches(first as usize, id) {
+                    meets = Some(Contention { first, second: id as u32, channel });
                 }
-                _ => None,
-            };
-            let visits = worm.visits();
-            worms.push(WormSummary {
-                id: id as u32,
-                from: worm.from,
-                after: worm.after,
-                step,
-                visits,
-                channels,
-                branches,
-                longest,
-                header_flits: match &worm.itinerary {
-                    Itinerary::Tree(tree) => tree.header.clone(),
-                    Itinerary::Path(_) | Itinerary::Encoded(_) => Vec::new(),
-                },
-                header,
-            });
+            }
+            let step = latest + 1;
+            if meets.is_some() && step < first_to_meet {
+                (summary.contention, first_to_meet) = (meets, step);
+            }
+            steps.push(step);
+            *port = step;
+            *sent += 1;
+            (made.id, made.from, made.after, made.step) = (id as u32, worm.from, worm.after, step);
+            (made.longest, made.header) = (longest, header);
+            summary.startups = summary.startups.max(*sent);
+            summary.steps = summary.steps.max(step);
+            summary.channels += made.channels.len() as u32;
+            summary.longest = summary.longest.max(longest);
         }
-        Ok(PlanSummary {
-            startups: senders.values().map(|&(_, sent)| sent).max().unwrap_or(0),
-            steps: worms.iter().map(|worm| worm.step).max().unwrap_or(0),
-            channels: worms.iter().map(|worm| worm.channels.len() as u32).sum(),
-            longest: worms.iter().map(|worm| worm.longest).max().unwrap_or(0),
-            worms,
-        })
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
 use crate::capabilities::{ClosedForm, RoutingCapabilities, Spread};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Straight, Unsupported};
+use crate::relation::{RoutingRelation, Straight, Unsupported, follow_step_by_step};
 
 /// [`ECube`].
 pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
@@ -115,6 +115,7 @@ impl RoutingRelation for ECube {
         }
     }
 
+    #[inline]
     fn straight(&self, at: RouterId, target: RouterId) -> Option<Straight> {
         let grid = match self.network.shape() {
             Shape::Mesh(grid) => grid,
@@ -142,6 +143,27 @@ impl RoutingRelation for ECube {
             position += negative + u32::from(here + 1 < axis.extent());
         }
         None
+    }
+
+    fn follow(
+        &self,
+        from: RouterId,
+        arrived: Option<ChannelId>,
+        to: RouterId,
+        candidates: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        if !matches!(self.network.shape(), Shape::Hypercube(_)) {
+            return follow_step_by_step(self, (from, arrived), to, candidates, route);
+        }
+        let mut at = from.raw();
+        while let Some(highest) = (at ^ to.raw()).checked_ilog2() {
+            let dimension = if self.ascending { (at ^ to.raw()).trailing_zeros() } else { highest };
+            let Some(channel) = self.network.output(RouterId::new(at), dimension) else { return false };
+            route.push(channel);
+            at ^= 1 << dimension;
+        }
+        true
     }
 
     fn capabilities(&self) -> RoutingCapabilities<'_> {

@@ -37,7 +37,7 @@ pub fn hamiltonian_label(grid: &Grid, router: RouterId) -> u32 {
 /// Labels along a route only rise or only fall, so two acyclic subnetworks carry all worms. The next router on the
 /// Hamiltonian path is always a neighbour, so every target is reached.
 ///
-/// Source: Lin, McKinley and Ni 1994, the function R. O(degree) a hop; 4 bytes a router.
+/// Source: Lin, McKinley and Ni 1994, the function R. O(degree) a hop; 4 bytes a router, and 4 a channel.
 ///
 /// ```
 /// use wormcast_network::{RouterId, TopologySpec};
@@ -57,6 +57,8 @@ pub struct Hamiltonian {
     grid: Grid,
     /// By router.
     labels: Arc<[u32]>,
+    /// By channel, those of the routers that they enter.
+    ahead: Arc<[u32]>,
 }
 
 impl Hamiltonian {
@@ -67,8 +69,9 @@ impl Hamiltonian {
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         match network.shape().mesh() {
             Some(grid) => {
-                let labels = network.router_ids().map(|router| hamiltonian_label(grid, router)).collect();
-                Ok(Self { network: Arc::clone(network), grid: grid.clone(), labels })
+                let labels: Arc<[u32]> = network.router_ids().map(|router| hamiltonian_label(grid, router)).collect();
+                let ahead = network.channel_ids().map(|channel| labels[network.to(channel).index()]).collect();
+                Ok(Self { network: Arc::clone(network), grid: grid.clone(), labels, ahead })
             }
             None => Err(HAMILTONIAN.unsupported(network)),
         }
@@ -109,16 +112,24 @@ impl RoutingRelation for Hamiltonian {
 
 impl Hamiltonian {
     /// The one channel towards a target.
+    #[inline]
     pub(super) fn next(&self, at: RouterId, target: RouterId) -> Option<ChannelId> {
-        let network = self.network();
         let (here, there) = (self.label(at), self.label(target));
-        let neighbours = network.outputs(at).map(|channel| (self.label(network.to(channel)), channel));
-        let next = if there > here {
-            neighbours.filter(|&(label, _)| label > here && label <= there).max()
-        } else {
-            neighbours.filter(|&(label, _)| label < here && label >= there).min()
-        };
-        next.map(|(_, channel)| channel)
+        let (first, end) = self.network.output_places(at);
+        let ahead = (first..end).zip(&self.ahead[first as usize..end as usize]);
+        // The label that is nearest to the target's, and not beyond. No two are the same.
+        let mut best = (u32::MAX, None);
+        for (channel, &label) in ahead {
+            let (is_on_the_way, left) = if there > here {
+                (label > here && label <= there, there.wrapping_sub(label))
+            } else {
+                (label < here && label >= there, label.wrapping_sub(there))
+            };
+            if is_on_the_way && left < best.0 {
+                best = (left, Some(ChannelId::new(channel)));
+            }
+        }
+        best.1
     }
 }
 
@@ -170,6 +181,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use wormcast_network::TopologySpec;
+
+    /// The function R: of the neighbours whose labels do not go beyond the target's, that with the nearest one.
+    #[test]
+    fn labels_go_as_far_as_the_target_permits() {
+        for spec in ["mesh:6", "mesh:4x5", "mesh:2x2", "mesh:3x2x4"] {
+            let mesh = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let routing = Hamiltonian::new(&mesh).unwrap();
+            for (at, to) in mesh.router_ids().flat_map(|at| mesh.router_ids().map(move |to| (at, to))) {
+                let (here, there) = (routing.label(at), routing.label(to));
+                let neighbours = mesh.outputs(at).map(|channel| (routing.label(mesh.to(channel)), channel));
+                let expected = match here.cmp(&there) {
+                    std::cmp::Ordering::Less => neighbours.filter(|&(label, _)| label > here && label <= there).max(),
+                    std::cmp::Ordering::Equal => None,
+                    std::cmp::Ordering::Greater => {
+                        neighbours.filter(|&(label, _)| label < here && label >= there).min()
+                    }
+                };
+                assert_eq!(routing.next(at, to), expected.map(|(_, channel)| channel), "{spec}: {at} to {to}");
+            }
+        }
+    }
 
     proptest! {
         #[test]

@@ -12,10 +12,9 @@ use super::choice::{OFTEN, ONCE, request};
 use super::{Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 
+/// What is said beside the report.
 #[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(flatten)]
-    report: &'a PlanReport<'a>,
+struct Beside {
     /// The ids of each worm's channels, parents first.
     channel_ids: Vec<Vec<u32>>,
     /// The ids of both channels of each failed link.
@@ -77,11 +76,14 @@ fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         Some(other) => return Err(Refusal::BadInput(format!("`check` is `{other}`; expected `yes` or `no`"))),
     };
     let ids = |channels: &[ChannelId]| channels.iter().map(|channel| channel.raw()).collect();
-    let answer = Answer {
-        report: &report,
+    let beside = Beside {
         channel_ids: summary.worms.iter().map(|worm| ids(&worm.channels)).collect(),
         failed: faults.links.iter().flat_map(both).collect(),
         deadlock_free,
     };
-    serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)
+    // Two objects, as one.
+    let (report, beside) = (report.json(), serde_json::to_string(&beside).map_err(Refusal::failed)?);
+    let both =
+        format!("{},{}", report.strip_suffix('}').unwrap_or_default(), beside.strip_prefix('{').unwrap_or_default());
+    RawValue::from_string(both).map_err(Refusal::failed)
 }

@@ -28,6 +28,17 @@ fn refusal(request: &str) -> String {
     answers[0]["error"].as_str().expect("an error").to_owned()
 }
 
+/// To the byte: the answers were written when a serialiser still wrote them, and every request was read in the same way.
+#[test]
+fn answers_are_those_of_the_first_program() {
+    let (requests, expected) = (include_str!("batch/requests.jsonl"), include_str!("batch/answers.jsonl"));
+    let answers = wormcast_with_input(&["plan", "--batch", "-"], requests).stdout;
+    assert_eq!(answers.lines().count(), expected.lines().count());
+    for (request, (answer, expected)) in requests.lines().zip(answers.lines().zip(expected.lines())) {
+        assert_eq!(answer, expected, "{request}");
+    }
+}
+
 #[test]
 fn every_form_of_a_request_gives_the_answer_of_a_single_plan() {
     let single = [

@@ -72,8 +72,12 @@ impl Algorithm for Combine {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let next = |chain: &[u32], left, right| highdim(chain, left, right).max(center(left, right));
-        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), next)
+        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), plan, next);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -38,13 +38,14 @@ pub(crate) fn relative_chain(multicast: &Multicast, routing: &ECube) -> Vec<u32>
 }
 
 /// The multicast in which the first node of a part of the chain, from `left` to `right`, sends to the one at
-/// `next(chain, left, right)`, which serves from there to `right`, and goes on with what is before it.
+/// `next(chain, left, right)`, which serves from there to `right`, and goes on with what is before it; in place of an earlier plan.
 pub(crate) fn chain_multicast(
     multicast: &Multicast,
     routing: &ECube,
     chain: &[u32],
+    plan: &mut Plan,
     next: impl Fn(&[u32], usize, usize) -> usize,
-) -> Plan {
+) {
     let source = multicast.source().raw();
     let node = |&relative: &u32| NodeId::new(in_order_of_resolution(routing, relative) ^ source);
     let nodes: Vec<NodeId> = chain.iter().map(node).collect();
@@ -52,7 +53,7 @@ pub(crate) fn chain_multicast(
         let receiver = next(chain, share.left, share.right);
         Share { left: receiver, holder: receiver, right: share.right }
     };
-    Plan { worms: unicast_tree(&nodes, 0, hand_over) }
+    unicast_tree(&nodes, 0, plan, hand_over);
 }
 
 /// The middle of a part of a chain, rounded up: *center* of paper 2, Figure 4.

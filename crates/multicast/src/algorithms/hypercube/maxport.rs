@@ -73,7 +73,11 @@ impl Algorithm for Maxport {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), highdim)
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), plan, highdim);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -73,9 +73,12 @@ impl Algorithm for UCube {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), |_, left, right| {
-            center(left, right)
-        })
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        let chain = relative_chain(multicast, &self.routing);
+        chain_multicast(multicast, &self.routing, &chain, plan, |_, left, right| center(left, right));
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

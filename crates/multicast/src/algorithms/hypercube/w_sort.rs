@@ -71,9 +71,13 @@ impl Algorithm for WSort {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let mut chain = relative_chain(multicast, &self.routing);
         weighted_sort(&mut chain);
-        chain_multicast(multicast, &self.routing, &chain, highdim)
+        chain_multicast(multicast, &self.routing, &chain, plan, highdim);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

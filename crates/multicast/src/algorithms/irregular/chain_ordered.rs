@@ -81,6 +81,10 @@ impl Algorithm for ChainOrdered {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let network = self.network();
         let mut chain: Vec<NodeId> = multicast.destinations().to_vec();
         chain.push(multicast.source());
@@ -88,7 +92,7 @@ impl Algorithm for ChainOrdered {
         chain.sort_unstable_by_key(|&node| (self.tree.number(network.router_of(node)), node));
         let first = chain.iter().position(|&node| node == multicast.source()).unwrap_or(0);
         chain.rotate_left(first);
-        Plan { worms: unicast_tree(&chain, 0, other_half) }
+        unicast_tree(&chain, 0, plan, other_half);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

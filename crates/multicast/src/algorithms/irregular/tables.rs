@@ -271,8 +271,12 @@ impl Algorithm for Tables {
                 chain.sort_unstable();
                 let first = chain.iter().position(|&node| node == source).unwrap_or(0);
                 chain.rotate_left(first);
-                let sent = unicast_tree(&chain, 0, other_half).into_iter();
-                sent.map(|worm| Worm { after: worm.after, ..self.unicast(worm.from, worm.visits()[0]) }).collect()
+                let mut sent = Plan::default();
+                unicast_tree(&chain, 0, &mut sent, other_half);
+                sent.worms
+                    .into_iter()
+                    .map(|worm| Worm { after: worm.after, ..self.unicast(worm.from, worm.visits()[0]) })
+                    .collect()
             }
         };
         Plan { worms }

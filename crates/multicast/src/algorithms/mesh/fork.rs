@@ -40,7 +40,7 @@ impl Output {
 }
 
 /// Where a destination is from a router: how far to the east, and how far to the north. Never (0, 0).
-pub(crate) type Offset = (i64, i64);
+pub(crate) type Offset = (i32, i32);
 
 /// Which of the eight parts of the mesh around a router have destinations.
 #[derive(Clone, Copy, Default)]
@@ -58,22 +58,20 @@ pub(crate) struct Parts {
 
 impl Parts {
     fn of(offsets: impl Iterator<Item = Offset>) -> Self {
-        let mut parts = Self::default();
-        for (x, y) in offsets {
-            let part = match (x.signum(), y.signum()) {
-                (1, 0) => &mut parts.east,
-                (1, 1) => &mut parts.north_east,
-                (0, 1) => &mut parts.north,
-                (-1, 1) => &mut parts.north_west,
-                (-1, 0) => &mut parts.west,
-                (-1, -1) => &mut parts.south_west,
-                (0, -1) => &mut parts.south,
-                (1, -1) => &mut parts.south_east,
-                _ => continue,
-            };
-            *part = true;
+        // A bit for each part: in which one a destination lies cannot be foreseen, so it is not asked.
+        let place = |x: i32, y: i32| 3 * (y.signum() + 1) + x.signum() + 1;
+        let taken = offsets.fold(0u32, |taken, (x, y)| taken | 1 << place(x, y));
+        let has = |x, y| taken >> place(x, y) & 1 == 1;
+        Self {
+            east: has(1, 0),
+            north_east: has(1, 1),
+            north: has(0, 1),
+            north_west: has(-1, 1),
+            west: has(-1, 0),
+            south_west: has(-1, -1),
+            south: has(0, -1),
+            south_east: has(1, -1),
         }
-        parts
     }
 
     /// The same seen from a router that is turned by half a turn.
@@ -133,33 +131,54 @@ impl ForkingTrees {
     /// A tree worm to some nodes, the source not among them. O(destinations x hops to the farthest one).
     pub(crate) fn worm(&self, source: NodeId, destinations: &[NodeId]) -> Worm {
         let network = &**self.unicasts.network();
-        let home = network.router_of(source);
-        // Routers of which no one is looked at yet: where they are, the branch that leads there, and what it is for.
-        let mut open: Vec<(RouterId, Option<u32>, Vec<NodeId>)> = vec![(home, None, destinations.to_vec())];
+        // All destinations and where they are, sorted by where they go from router to router: those of a branch are side by side.
+        let mut wanted: Vec<(NodeId, Offset)> =
+            destinations.iter().map(|&node| (node, place(&self.grid, network.router_of(node)))).collect();
+        let mut unsorted = Vec::new();
+        let mut leaving: Vec<u8> = Vec::new();
+        // Routers of which no one is looked at yet: the branch that leads there, and what it is for.
+        let mut open = vec![(network.router_of(source), None, 0..wanted.len())];
         let mut tree = Tree::default();
-        while let Some((at, branch, wanted)) = open.pop() {
-            let (here, beyond): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|&node| network.router_of(node) == at);
-            let parent = match branch {
-                None => {
-                    tree.delivers = here;
-                    None
+        while let Some((at, parent, range)) = open.pop() {
+            let (x, y) = place(&self.grid, at);
+            let wanted = &mut wanted[range.clone()];
+            let offsets = wanted.iter().map(|&(_, (to_x, to_y))| (to_x - x, to_y - y));
+            let parts = Parts::of(offsets.clone());
+            // How many stay here, and how many leave by each output.
+            let mut counts = [0; 1 + Output::ALL.len()];
+            leaving.clear();
+            leaving.extend(offsets.map(|offset| {
+                let leaving = if offset == (0, 0) { 0 } else { 1 + (self.rule)(parts, offset) as u8 };
+                counts[leaving as usize] += 1;
+                leaving
+            }));
+            let mut ends = counts;
+            if !counts.contains(&wanted.len()) {
+                let mut start = 0;
+                for end in &mut ends {
+                    (*end, start) = (start, start + *end);
                 }
-                Some(branch) => {
-                    tree.branches[branch as usize].delivers = here;
-                    Some(branch)
+                unsorted.clear();
+                unsorted.extend_from_slice(wanted);
+                for (&leaving, &to) in leaving.iter().zip(&unsorted) {
+                    let end = &mut ends[leaving as usize];
+                    wanted[*end] = to;
+                    *end += 1;
                 }
-            };
-            let offset = |node: NodeId| offset(&self.grid, at, network.router_of(node));
-            let parts = Parts::of(beyond.iter().map(|&node| offset(node)));
-            let mut leaving: [Vec<NodeId>; 4] = Default::default();
-            for node in beyond {
-                leaving[(self.rule)(parts, offset(node)) as usize].push(node);
             }
-            for (output, wanted) in Output::ALL.into_iter().zip(leaving).filter(|(_, wanted)| !wanted.is_empty()) {
-                let channel = channel(network, at, output);
-                let place = tree.branches.len() as u32;
-                tree.branches.push(Branch { channel, parent, delivers: Vec::new() });
-                open.push((network.to(channel), Some(place), wanted));
+            let here = wanted[..counts[0]].iter().map(|&(node, _)| node).collect();
+            match parent {
+                None => tree.delivers = here,
+                Some(branch) => tree.branches[branch as usize].delivers = here,
+            }
+            for (output, (&count, &end)) in Output::ALL.into_iter().zip(counts.iter().zip(&ends).skip(1)) {
+                if count > 0 {
+                    let channel = channel(network, at, output);
+                    let place = tree.branches.len() as u32;
+                    tree.branches.push(Branch { channel, parent, delivers: Vec::new() });
+                    let end = range.start + end;
+                    open.push((network.to(channel), Some(place), end - count..end));
+                }
             }
         }
         Worm {
@@ -205,7 +224,13 @@ impl BranchingTrees for ForkingTrees {
 }
 
 fn offset(grid: &Grid, from: RouterId, to: RouterId) -> Offset {
-    let along = |d| i64::from(grid.coordinate(to.index(), d)) - i64::from(grid.coordinate(from.index(), d));
+    let ((x, y), (to_x, to_y)) = (place(grid, from), place(grid, to));
+    (to_x - x, to_y - y)
+}
+
+/// The coordinates of a router, which are fewer than there are numbers of routers.
+fn place(grid: &Grid, router: RouterId) -> Offset {
+    let along = |dimension| grid.coordinate(router.index(), dimension) as i32;
     (along(0), along(1))
 }
 

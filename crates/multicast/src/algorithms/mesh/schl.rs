@@ -163,19 +163,21 @@ impl Algorithm for Schl {
             let heads: Vec<Site> = groups.rows.values().filter_map(head).collect();
 
             let head_nodes: Vec<NodeId> = heads.iter().map(|head| head.node).collect();
-            let mut worms = mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes);
-            along_row(&mut worms, source, None, &groups.own_row);
-            let mut received = received(&worms, 0);
+            let mut plan = Plan::default();
+            mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, &mut plan);
+            let worms = &mut plan.worms;
+            along_row(worms, source, None, &groups.own_row);
+            let mut received = received(worms, 0);
             let unicasts = worms.len();
             for (head, leaders) in heads.iter().zip(groups.rows.values()) {
-                along_row(&mut worms, *head, received.get(&head.node).copied(), leaders);
+                along_row(worms, *head, received.get(&head.node).copied(), leaders);
             }
-            received.extend(self::received(&worms, unicasts));
+            received.extend(self::received(worms, unicasts));
             for group in groups.columns.values().filter(|group| group.len() > 1) {
                 let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
                 worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
             }
-            Plan { worms }
+            plan
         })
     }
 

@@ -7,7 +7,7 @@ use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::unicast_tree::{other_half, unicast_tree};
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
 
@@ -62,13 +62,14 @@ impl UMesh {
     }
 }
 
-/// The unicasts by which `source` gives a message to `others`, which are all different from it and from each other.
+/// The unicasts by which `source` gives a message to `others`, which are all different from it and from each other, in place of an earlier plan.
 pub(crate) fn mesh_multicast(
     grid: &Grid,
     router_of: impl Fn(NodeId) -> RouterId,
     source: NodeId,
     others: &[NodeId],
-) -> Vec<Worm> {
+    plan: &mut Plan,
+) {
     // Coordinates as digits, the one that e-cube resolves first as the most significant.
     let place = |node: NodeId| {
         let router = router_of(node).index();
@@ -80,7 +81,7 @@ pub(crate) fn mesh_multicast(
     placed.sort_unstable();
     let chain: Vec<NodeId> = placed.into_iter().map(|(_, node)| node).collect();
     let position = chain.iter().position(|&node| node == source).unwrap_or(0);
-    unicast_tree(&chain, position, other_half)
+    unicast_tree(&chain, position, plan, other_half);
 }
 
 impl Algorithm for UMesh {
@@ -93,9 +94,13 @@ impl Algorithm for UMesh {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let grid = self.routing.grid();
         let router_of = |node| self.network().router_of(node);
-        Plan { worms: mesh_multicast(grid, router_of, multicast.source(), multicast.destinations()) }
+        mesh_multicast(grid, router_of, multicast.source(), multicast.destinations(), plan);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

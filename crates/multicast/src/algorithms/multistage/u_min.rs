@@ -7,7 +7,7 @@ use wormcast_routing::{Adaptivity, Dependencies, RoutingRelation, TURNAROUND_DET
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::unicast_tree::{Share, unicast_tree};
-use crate::plan::{Itinerary, Path, Plan, Worm};
+use crate::plan::{Itinerary, Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
 
@@ -75,13 +75,12 @@ fn hand_over(Share { left, holder, right }: Share) -> Share {
 }
 
 /// Sends a unicast out of its sender's switch by the port of the sender's digit 0.
-fn straight(network: &Network, stages: &Stages, worm: Worm) -> Worm {
-    let Itinerary::Path(path) = worm.itinerary else { return worm };
+fn go_straight(network: &Network, stages: &Stages, worm: &mut Worm) {
+    let Itinerary::Path(path) = &mut worm.itinerary else { return };
     let home = network.router_of(worm.from);
     let local = path.stops.iter().all(|&stop| network.router_of(stop) == home);
     let port = stages.radix() + stages.digit(worm.from.raw(), 0);
-    let exit = network.channel_by_port(home, port).filter(|_| !local);
-    Worm { itinerary: Itinerary::Path(Path { exit, ..path }), ..worm }
+    path.exit = network.channel_by_port(home, port).filter(|_| !local);
 }
 
 impl Algorithm for UMin {
@@ -94,13 +93,20 @@ impl Algorithm for UMin {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let network = self.network();
-        let Some(stages) = network.shape().bmin() else { return Plan::default() };
+        let Some(stages) = network.shape().bmin() else {
+            plan.worms.clear();
+            return;
+        };
         let mut chain: Vec<NodeId> = multicast.destinations().iter().copied().chain([multicast.source()]).collect();
         chain.sort_unstable();
         let position = chain.binary_search(&multicast.source()).unwrap_or(0);
-        let worms = unicast_tree(&chain, position, hand_over);
-        Plan { worms: worms.into_iter().map(|worm| straight(network, stages, worm)).collect() }
+        unicast_tree(&chain, position, plan, hand_over);
+        plan.worms.iter_mut().for_each(|worm| go_straight(network, stages, worm));
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::planned;
+use super::plan_into;
 use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{Algorithm, AlgorithmCache, Multicast, Plan, PlanReport, PlanSummary};
+use crate::multicast::{Algorithm, AlgorithmCache, JsonText, Multicast, Plan, PlanReport, PlanSummary, Summariser};
 use crate::network::input::{BYTE_ORDER_MARK, input_name, is_standard_input, read_text, take_standard_input};
 use crate::network::watch::ask;
 use crate::network::{MAX_FILE_BYTES, Network, TopologySpec};
-use crate::work;
+use crate::work::part;
 
 /// The most bytes of a line: seven million destinations by their numbers.
 const MOST_LINE: u64 = 1 << 26;
@@ -73,7 +73,7 @@ struct Refusal {
 }
 
 fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn Write) -> Result<Answered, Failure> {
-    let mut cache = empty_cache();
+    let mut work = Work::default();
     let mut answered = Answered::default();
     let mut line = Vec::new();
     for number in 1.. {
@@ -103,7 +103,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             continue;
         }
         answered.requests += 1;
-        let done = work::part("answers to further requests", || answer(&line, &mut cache, out));
+        let done = part("answers to further requests", || work.answer(&line, out));
         match done {
             Some(Err(Failure::BadInput(error) | Failure::Failed(error))) => {
                 answered.failed += 1;
@@ -131,6 +131,7 @@ pub(in super::super) fn plan_all(
         )));
     }
     let mut cache = empty_cache();
+    let mut plan = Plan::default();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let place = |failure: Failure| match failure {
             Failure::BadInput(problem) => Failure::BadInput(format!("{path}:{number}: {problem}")),
@@ -148,40 +149,62 @@ pub(in super::super) fn plan_all(
         if let Some(left_out) = left_out {
             Failure::warn(&format!("{path}:{number}: {left_out}"));
         }
-        let plan = planned(algorithm, &multicast).map_err(place)?;
+        plan_into(algorithm, &multicast, &mut plan).map_err(place)?;
         visit(number, algorithm, &multicast, &plan).map_err(place)?;
     }
     Ok(())
 }
 
-fn answer(line: &[u8], cache: &mut AlgorithmCache, out: &mut dyn Write) -> Result<(), Failure> {
-    let request = parse(line)?;
-    let (network, algorithm) = get(cache, &request)?;
-    let (network, algorithm) = (&*network, &*algorithm);
-    let (multicast, left_out) = request.multicast(network)?;
-    let plan = planned(algorithm, &multicast)?;
-    let summary = plan.summary(algorithm.routing(), request.ports).map_err(Failure::bad_input)?;
-    let idle_option = algorithm.capabilities().idle;
-    let idle_option = idle_option.map(|(option, reason)| format!("`{option}` makes no difference: {reason}"));
-    let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, &summary), idle_option];
-    let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
-    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
-    let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
-    let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.unwrap_or_default().0.get());
-    let warning = warning.as_deref();
-    write_json(
-        out,
-        &PlanReport {
+/// What answers have in common: networks and algorithms, and memory that the next answer uses again.
+struct Work {
+    cache: AlgorithmCache,
+    plan: Plan,
+    summariser: Summariser,
+    summary: PlanSummary,
+    text: JsonText,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self {
+            cache: empty_cache(),
+            plan: Plan::default(),
+            summariser: Summariser::default(),
+            summary: PlanSummary::default(),
+            text: JsonText::default(),
+        }
+    }
+}
+
+impl Work {
+    fn answer(&mut self, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+        let Self { cache, plan, summariser, summary, text } = self;
+        let request = parse(line)?;
+        let (network, algorithm) = get(cache, &request)?;
+        let (network, algorithm) = (&*network, &*algorithm);
+        let (multicast, left_out) = request.multicast(network)?;
+        plan_into(algorithm, &multicast, plan)?;
+        summariser.summarise(plan, algorithm.routing(), request.ports, summary).map_err(Failure::bad_input)?;
+        let idle_option = algorithm.capabilities().idle;
+        let idle_option = idle_option.map(|(option, reason)| format!("`{option}` makes no difference: {reason}"));
+        let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, summary), idle_option];
+        let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
+        let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
+        let report = PlanReport {
             network,
-            algorithm,
+            algorithm: algorithm.name(),
             multicast: &multicast,
-            summary: &summary,
-            exact,
-            flit_bits,
-            warning,
+            summary,
+            exact: algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast)),
+            flit_bits: request.flit_bits.unwrap_or_default().0.get(),
+            warning: warning.as_deref(),
             reduction: None,
-        },
-    )
+        };
+        text.clear();
+        report.write(text);
+        text.put(b"\n");
+        Ok(out.write_all(text.bytes())?)
+    }
 }
 
 /// What is to be said of a seed where nothing is drawn.
@@ -211,7 +234,7 @@ fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
         };
         return Err(Failure::BadInput(format!("found {found}; expected a JSON object, as in `{EXAMPLE}`")));
     }
-    serde_json::from_slice(line).map_err(|error| malformed(&error))
+    Request::read(line).map_err(|error| malformed(&error))
 }
 
 /// The failure for a request that is not understood. The parser saw one line only: which one, it cannot know.

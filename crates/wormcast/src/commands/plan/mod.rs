@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use clap::{Args, ValueEnum};
 
 use super::choice::Choice;
-use super::{network, topology_help, warn_of_idle_option, write_json};
+use super::{network, topology_help, warn_of_idle_option};
 use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Join, Multicast, NoReduction,
@@ -135,7 +135,8 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     {
         Failure::warn(&left_out);
     }
-    let plan = planned(algorithm.as_ref(), &multicast)?;
+    let mut plan = Plan::default();
+    plan_into(algorithm.as_ref(), &multicast, &mut plan)?;
     let summary = plan.summary(algorithm.routing(), arguments.ports).map_err(Failure::bad_input)?;
     let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
@@ -166,7 +167,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
             let matrices = covers.map_or_else(Vec::new, |covers| covers.covering_matrices(&multicast));
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
         }
-        Output::Json => write_json(out, &answer),
+        Output::Json => Ok(writeln!(out, "{}", answer.json())?),
         Output::Svg => Ok(out.write_all(plan_svg(&network, algorithm.name(), &summary, &multicast).as_bytes())?),
         Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
     }
@@ -188,19 +189,21 @@ fn reversed(network: &Network, summary: &PlanSummary, format: Output) -> Result<
     })
 }
 
-/// The plan of a multicast. The built-in algorithms are tested; the plans of a program's own algorithm are
+/// Plans a multicast, in place of an earlier plan. The built-in algorithms are tested; the plans of a program's own algorithm are
 /// checked against the contract.
-fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Failure> {
+fn plan_into(algorithm: &dyn Algorithm, multicast: &Multicast, plan: &mut Plan) -> Result<(), Failure> {
     step("planning", "worms", 0, 0);
     if let Some(refusal) = algorithm.refusal(multicast) {
         return Err(Failure::BadInput(refusal));
     }
     if !is_own(algorithm) {
-        return Ok(algorithm.plan(multicast));
+        algorithm.plan_into(multicast, plan);
+        return Ok(());
     }
-    check_contract(algorithm, multicast).map_err(|broken| {
+    *plan = check_contract(algorithm, multicast).map_err(|broken| {
         Failure::bad_input(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
-    })
+    })?;
+    Ok(())
 }
 
 /// What comes together where, and how long that takes.
@@ -365,8 +368,9 @@ mod tests {
         let said = |forgets: bool, destinations: &str| {
             let destinations = parse_node_list(&mesh, destinations).unwrap();
             let multicast = Multicast::new(parse_node(&mesh, "0,0").unwrap(), &destinations);
-            match planned(&Broken { routing: ECube::new(&mesh).unwrap(), forgets }, &multicast) {
-                Ok(_) => "as promised".to_owned(),
+            let broken = Broken { routing: ECube::new(&mesh).unwrap(), forgets };
+            match plan_into(&broken, &multicast, &mut Plan::default()) {
+                Ok(()) => "as promised".to_owned(),
                 Err(Failure::BadInput(message)) => message,
                 Err(_) => "another failure".to_owned(),
             }

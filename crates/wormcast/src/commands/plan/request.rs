@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::FlitBits;
 use crate::failure::Failure;
@@ -12,8 +13,8 @@ use crate::network::{Network, NodeError, NodeId, is_all_nodes, parse_node, parse
 
 /// One line of a batch.
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Request<'a> {
+#[serde(deny_unknown_fields, bound(deserialize = "Nodes: Deserialize<'de>"))]
+pub(super) struct Request<'a, Nodes = GivenNodes<'a>> {
     #[serde(borrow)]
     pub(super) topology: Cow<'a, str>,
     #[serde(borrow)]
@@ -26,8 +27,7 @@ pub(super) struct Request<'a> {
     pub(super) options: AlgorithmOptions,
     #[serde(borrow)]
     pub(super) source: GivenNode<'a>,
-    #[serde(borrow)]
-    pub(super) destinations: GivenNodes<'a>,
+    pub(super) destinations: Nodes,
     #[serde(default, deserialize_with = "ports")]
     pub(super) ports: PortModel,
     #[serde(default)]
@@ -36,7 +36,24 @@ pub(super) struct Request<'a> {
     pub(super) flit_bits: Option<FlitBits>,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// Reads a line. Almost all lines list nodes by number, as digits, which are soon read; only where that fails it is read with care, to say what is wrong, and where.
+    pub(super) fn read(line: &'a [u8]) -> serde_json::Result<Self> {
+        let Ok(request) = serde_json::from_slice::<Request<Numbers>>(line) else { return serde_json::from_slice(line) };
+        Ok(Self {
+            topology: request.topology,
+            algorithm: request.algorithm,
+            routing: request.routing,
+            root: request.root,
+            options: request.options,
+            source: request.source,
+            destinations: GivenNodes::Numbers(request.destinations.0),
+            ports: request.ports,
+            seed: request.seed,
+            flit_bits: request.flit_bits,
+        })
+    }
+
     /// The algorithm that is asked for, with the names looked up.
     pub(super) fn wanted(&self) -> Result<multicast::Request, Refused> {
         let wanted = multicast::Request::new(&self.algorithm, self.routing.as_deref())?;
@@ -94,6 +111,7 @@ pub(super) enum GivenNode<'a> {
 
 /// Nodes: an array of nodes, or text such as `"1,4;1,5"`.
 pub(super) enum GivenNodes<'a> {
+    Numbers(Vec<u64>),
     Each(Vec<GivenNode<'a>>),
     Text(Cow<'a, str>),
 }
@@ -106,7 +124,43 @@ fn root<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow
     }))
 }
 
+/// An array of numbers of at most as many digits as a `u32` has, without anything else.
+struct Numbers(Vec<u64>);
+
+impl Numbers {
+    fn read(list: &str) -> Option<Vec<u64>> {
+        const MOST_DIGITS: usize = 10;
+        let list = list.strip_prefix('[')?.strip_suffix(']')?.as_bytes();
+        let mut numbers = Vec::with_capacity(list.len() / 4 + 1);
+        let (mut number, mut digits) = (0, 0);
+        // As the text is JSON, digits have nothing but spaces, commas and the ends around them.
+        for &byte in list.iter().chain(b",") {
+            match byte {
+                b'0'..=b'9' if digits < MOST_DIGITS => {
+                    number = 10 * number + u64::from(byte - b'0');
+                    digits += 1;
+                }
+                b',' if digits > 0 => {
+                    numbers.push(number);
+                    (number, digits) = (0, 0);
+                }
+                b' ' => {}
+                _ => return None,
+            }
+        }
+        Some(numbers)
+    }
+}
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let list = <&RawValue>::deserialize(deserializer)?;
+        Self::read(list.get()).map(Self).ok_or_else(|| de::Error::custom("not a list of numbers"))
+    }
+}
+
 impl GivenNode<'_> {
+    #[inline]
     fn resolve(&self, network: &Network) -> Result<NodeId, NodeError> {
         match self {
             Self::Number(number) if *number < network.nodes() as u64 => Ok(NodeId::new(*number as u32)),
@@ -120,6 +174,7 @@ impl GivenNode<'_> {
 impl GivenNodes<'_> {
     fn resolve(&self, network: &Network) -> Result<Vec<NodeId>, NodeError> {
         match self {
+            Self::Numbers(nodes) => nodes.iter().map(|&node| GivenNode::Number(node).resolve(network)).collect(),
             Self::Each(nodes) => nodes.iter().map(|node| node.resolve(network)).collect(),
             Self::Text(text) => parse_node_list(network, text),
         }
