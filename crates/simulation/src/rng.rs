@@ -30,16 +30,22 @@ pub(crate) enum Purpose {
 pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> Xoshiro256PlusPlus {
     // As `seed_from_u64`, whose words are written out byte by byte: runs seed a generator for each message.
     let state = number(seed, purpose, index, sequence);
-    let mut seed = [0; 32];
-    for (word, at) in seed.chunks_exact_mut(8).zip(0..) {
-        word.copy_from_slice(&mix(state.wrapping_add(STEP.wrapping_mul(at))).to_le_bytes());
+    let mut words = [[0; 8]; 4];
+    let mut at = state;
+    for word in &mut words {
+        *word = mix(at).to_le_bytes();
+        at = at.wrapping_add(STEP);
     }
+    let mut seed = [0; 32];
+    seed.copy_from_slice(words.as_flattened());
     Xoshiro256PlusPlus::from_seed(seed)
 }
 
 /// One random number for one purpose and one pair of indices.
+#[inline]
 pub(crate) fn number(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> u64 {
-    [purpose as u64, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)))
+    let with = |state: u64, value: u64| mix(state ^ mix(value));
+    with(with(with(seed, purpose as u64), index), sequence)
 }
 
 #[cfg(test)]

@@ -87,7 +87,8 @@ impl Algorithm for Separate {
     fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let (source, destinations) = (multicast.source(), multicast.destinations());
         plan.worms.truncate(destinations.len());
-        for (worm, &destination) in plan.worms.iter_mut().zip(destinations) {
+        for (place, worm) in plan.worms.iter_mut().enumerate() {
+            let destination = destinations[place];
             let mut stops = worm.itinerary.take_stops();
             stops.clear();
             stops.push(destination);

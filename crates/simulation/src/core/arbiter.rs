@@ -172,6 +172,12 @@ impl Arbiter {
         (held - new + entries.filter(waits).count()) as u32
     }
 
+    /// Reads what a grant of a queue looks at, for a cache to have it; the number means nothing.
+    #[inline]
+    pub(crate) fn read(&self, queue: u32) -> u32 {
+        self.queues.lines.get(queue as usize).map_or(0, |line| line.to.raw())
+    }
+
     /// Whether requests may ask for some virtual channels only.
     pub(crate) fn is_divided(&self) -> bool {
         self.divided

@@ -35,6 +35,11 @@ impl Search {
         std::iter::successors(index(self.first[slot as usize]), move |&at| index(self.next[at as usize]))
     }
 
+    /// Whether any worm waits forever, after a search.
+    pub(crate) fn found_any(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
     /// Whether a worm waits forever, after a search.
     pub(super) fn is_dead(&self, slot: u32) -> bool {
         slot != NONE && self.dead[slot as usize]

@@ -18,6 +18,8 @@ mod startups;
 mod tree_route;
 pub(crate) mod worm;
 
+use std::ops::Range;
+
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{
@@ -41,6 +43,13 @@ use requests::Divided;
 use startups::NodeState;
 use worm::{Flits, HopPool, Route, WormState};
 
+/// So many headers are looked at together, if they are not few.
+const TOGETHER: usize = 32;
+const FEW: usize = 8;
+
+/// The links of a network whose channels and worms do not fit into a cache.
+const SCATTERED: usize = 1 << 15;
+
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
@@ -56,6 +65,8 @@ pub(crate) struct Core<'a, O, F: Flits> {
     division: Option<&'a dyn VirtualChannels>,
     /// Over which routers worms go first.
     waypoints: Option<&'a dyn Waypoints>,
+    /// Whether what headers look at is spread over more memory than fits into a cache.
+    scattered: bool,
     /// Whether paths ask for what the relation offers them and nothing else.
     plain: bool,
     pub(crate) config: EngineConfig,
@@ -113,6 +124,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             routing,
             spread,
             plain,
+            scattered: network.channels() >= SCATTERED,
             descent,
             division,
             waypoints,
@@ -253,20 +265,45 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
         }
-        for place in self.channels.headers.take(self.now) {
-            let Routed { slot, vertex, .. } = self.channels.headers.at(place);
-            self.request(slot, vertex);
+        let places = self.channels.headers.take(self.now);
+        for first in places.clone().step_by(TOGETHER) {
+            let some = first..places.end.min(first + TOGETHER);
+            if self.scattered && some.len() >= FEW {
+                self.fetch(some.clone());
+            }
+            for place in some {
+                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+                self.request(slot, vertex);
+            }
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
         }
     }
 
+    /// Reads what the headers at these places will look at: all of them at once, so that memory is waited for together, and not for each in turn. Each
+    /// loop needs what the one before it has read.
+    #[inline(never)]
+    fn fetch(&self, places: Range<usize>) {
+        let worms = places.map(|place| &self.worms[self.channels.headers.at(place).slot as usize]);
+        let mut read = worms.clone().fold(0, |read, worm| read ^ worm.read());
+        let mut wanted = [0; TOGETHER];
+        let mut left = [0; TOGETHER];
+        for (worm, (wanted, left)) in worms.zip(wanted.iter_mut().zip(&mut left)) {
+            if let Route::Path(route, flits) = &worm.route {
+                *wanted = route.ahead_of(self.network);
+                (*left, read) = (route.left_by(F::settled(flits)), read ^ route.read());
+            }
+        }
+        let read = wanted.iter().chain(&left).fold(read, |read, &link| read ^ self.channels.arbiter.read(link));
+        std::hint::black_box(read);
+    }
+
     /// The events of the cycle.
     fn take_events(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
-        for event in due.drain(..) {
+        for &event in &due {
             let slot = event.slot;
             match event.kind() {
                 Kind::Ready => {
@@ -288,6 +325,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
             }
         }
+        due.clear();
         self.due = due;
     }
 

@@ -105,11 +105,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
                 let arbiter = &self.channels.arbiter;
-                route.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+                route.rest.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
             }
-            route.waypoint = route.waypoint.filter(|&waypoint| waypoint != at);
+            route.rest.waypoint = route.rest.waypoint.filter(|&waypoint| waypoint != at);
         }
-        let delivers = route.heads_for == at && route.waypoint.is_none();
+        let delivers = route.heads_for == at && route.rest.waypoint.is_none();
         let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
         let target = if delivers {
             route.stop_after(stops).map(|stop| self.network.router_of(stop))
@@ -120,11 +120,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         self.ranges.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
-            let exit = route.exit.filter(|_| arrived.is_none());
+            let exit = route.rest.exit.filter(|_| arrived.is_none());
             match (self.division, exit) {
                 (Some(division), _) => {
                     let place = (at, arrived, target);
-                    let over = self.waypoints.zip(route.waypoint);
+                    let over = self.waypoints.zip(route.rest.waypoint);
                     self.divided.find((division, over), &self.config, place, exit);
                     self.divided.list(&mut self.candidates, &mut self.ranges);
                 }
@@ -379,7 +379,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Route::Path(route, _) => {
                     if let Some((first, further)) = grant.pooled.split_first() {
                         route.hop_mut(grant.vertex).consumption = first.raw();
-                        route.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
+                        route.rest.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
                         route.reach_stops(grant.pooled.len(), self.network);
                     }
                     match grant.links.first() {

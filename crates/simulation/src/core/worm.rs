@@ -29,15 +29,15 @@ pub struct WormState<F: Flits> {
     pub(crate) timers: u32,
     /// Requests that wait.
     pub(crate) requests: u32,
-    pub(crate) from: NodeId,
-    /// The one consumption channel that it may use at each node.
-    pub(crate) class: Option<u8>,
     /// The virtual channels that it may take of links.
     pub(crate) virtual_channels: VcRange,
     /// Whether the slot is in use.
     pub(crate) live: bool,
     pub(crate) route: Route<F>,
     pub(crate) message: u64,
+    pub(crate) from: NodeId,
+    /// The one consumption channel that it may use at each node.
+    pub(crate) class: Option<u8>,
     /// Worms that its deliveries trigger, as a list through `sibling`.
     pub(crate) first_child: u32,
     pub(crate) sibling: u32,
@@ -51,6 +51,15 @@ pub struct WormState<F: Flits> {
     pub(crate) waited: u64,
     /// The parts of the latency until it was ready.
     pub(crate) carried: LatencyParts,
+}
+
+impl<F: Flits> WormState<F> {
+    /// Reads what every hop looks at, for a cache to have it; the number means nothing.
+    #[inline]
+    pub(super) fn read(&self) -> u32 {
+        let Route::Path(route, flits) = &self.route else { return 0 };
+        self.flits ^ route.tail ^ F::settled(flits)
+    }
 }
 
 impl<F: Flits> Default for WormState<F> {
@@ -106,6 +115,11 @@ pub trait Flits {
         &[]
     }
 
+    /// The first vertex of a path worm whose departure is not known.
+    fn settled(_: &Self::OfPath) -> u32 {
+        u32::MAX
+    }
+
     /// Of a tree worm that has not begun, with so many header flits and flits in all.
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> Self::OfTree;
 
@@ -140,7 +154,7 @@ pub struct Surroundings<'a, O> {
 #[repr(C)]
 pub(crate) struct PathRoute {
     /// A ring, as large as a power of two, with the vertices from the one before `tail`, from where flits enter that, to the one where the header is, or is heading for.
-    hops: Vec<Hop>,
+    hops: Box<[Hop]>,
     /// The vertices so far, and the first of those in the ring: at most `tail - 1`.
     pub(super) end: u32,
     origin: u32,
@@ -148,18 +162,24 @@ pub(crate) struct PathRoute {
     pub(crate) tail: u32,
     /// The router of the last vertex.
     pub(crate) at: RouterId,
-    /// Address flits stripped at vertices before `tail`.
-    pub(crate) stripped: u32,
     /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
     ahead: u32,
     position: u32,
-    /// The position in `stops` of the next stop, and its router.
-    next_stop: u32,
     pub(crate) heads_for: RouterId,
+    /// The position in `stops` of the next stop, whose router that is.
+    next_stop: u32,
+    /// Address flits stripped at vertices before `tail`.
+    pub(crate) stripped: u32,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
+    pub(crate) rest: Box<PathRest>,
+}
+
+/// What few hops look at of the route of a path worm.
+#[derive(Default)]
+pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
     /// A router that it goes to before its first stop.
     pub(crate) waypoint: Option<RouterId>,
@@ -199,38 +219,56 @@ impl Hop {
 impl Default for PathRoute {
     fn default() -> Self {
         Self {
-            hops: Vec::new(),
+            hops: Box::default(),
             end: 0,
             origin: 0,
             tail: 0,
             at: RouterId::new(0),
-            stripped: 0,
             ahead: 0,
             position: 0,
-            next_stop: 0,
             heads_for: RouterId::new(0),
+            next_stop: 0,
+            stripped: 0,
             named: false,
             complete: false,
-            exit: None,
-            waypoint: None,
-            further: Vec::new(),
-            stops: Vec::new(),
-            strips: Vec::new(),
-            since_strip: Vec::new(),
+            rest: Box::default(),
         }
     }
 }
 
 impl PathRoute {
+    /// Reads where the next vertex will be; the number means nothing.
+    #[inline]
+    pub(super) fn read(&self) -> u32 {
+        self.place(self.end).map_or(0, |hop| hop.consumption)
+    }
+
+    /// The channel that leads to a vertex, if it is in the ring, or another one.
+    #[inline]
+    pub(super) fn left_by(&self, vertex: u32) -> u32 {
+        self.place(vertex).map_or(0, |hop| hop.entered_by.raw())
+    }
+
+    #[inline]
+    fn place(&self, vertex: u32) -> Option<&Hop> {
+        self.hops.get(vertex as usize & self.hops.len().wrapping_sub(1))
+    }
+
+    /// The next channel, or one near it.
+    #[inline]
+    pub(super) fn ahead_of(&self, network: &Network) -> u32 {
+        network.output_places(self.at).0 + self.position
+    }
+
     /// Starts over, before the sender's processor, with the stops of another worm.
     ///
     /// Leaves those of the one before in their place.
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
-        debug_assert!(self.hops.is_empty() && self.further.is_empty());
-        self.strips.clear();
-        self.since_strip.clear();
-        std::mem::swap(&mut self.stops, stops);
-        (self.exit, self.waypoint) = (exit, None);
+        debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
+        self.rest.strips.clear();
+        self.rest.since_strip.clear();
+        std::mem::swap(&mut self.rest.stops, stops);
+        (self.rest.exit, self.rest.waypoint) = (exit, None);
         (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
         self.complete = false;
         self.head_for(network);
@@ -246,7 +284,7 @@ impl PathRoute {
     /// The channel that the way begins with or turns into, if the relation says it without a list.
     #[inline(never)]
     pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
-        if self.at == self.heads_for || self.exit.is_some() && self.last() == 1 {
+        if self.at == self.heads_for || self.last() == 1 && self.rest.exit.is_some() {
             return None;
         }
         let way = routing.straight(self.at, self.heads_for)?;
@@ -257,19 +295,19 @@ impl PathRoute {
     /// The next stop, and those directly behind it at the same router.
     #[inline]
     pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
-        let stops = &self.stops[self.next_stop as usize..];
+        let stops = &self.rest.stops[self.next_stop as usize..];
         let here = |&&stop: &&NodeId| network.router_of(stop) == self.heads_for;
         &stops[..stops.iter().take_while(here).count()]
     }
 
     /// All stops.
     pub(crate) fn stops(&self) -> &[NodeId] {
-        &self.stops
+        &self.rest.stops
     }
 
     /// The first stop behind the next so many.
     pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
-        self.stops.get(self.next_stop as usize + stops).copied()
+        self.rest.stops.get(self.next_stop as usize + stops).copied()
     }
 
     /// The consumption channels of the next so many stops are granted: there is another to head for, or none.
@@ -282,12 +320,12 @@ impl PathRoute {
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
         let first = self.hop(vertex).consumption;
-        let further = self.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
+        let further = self.rest.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
         (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
     }
 
     fn head_for(&mut self, network: &Network) {
-        if let Some(&stop) = self.stops.get(self.next_stop as usize) {
+        if let Some(&stop) = self.rest.stops.get(self.next_stop as usize) {
             self.heads_for = network.router_of(stop);
         }
     }
@@ -334,7 +372,7 @@ impl PathRoute {
 
     /// Returns its memory to the pool.
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
-        self.further.clear();
+        self.rest.further.clear();
         pool.put(std::mem::take(&mut self.hops));
     }
 
@@ -347,9 +385,9 @@ impl PathRoute {
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
     pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == self.heads_for && self.waypoint.is_none();
+        self.named = vertex > 1 && self.at == self.heads_for && self.rest.waypoint.is_none();
         if self.named {
-            self.strips.push(vertex - 1);
+            self.rest.strips.push(vertex - 1);
         }
         self.named
     }
@@ -384,7 +422,7 @@ impl PathRoute {
 /// have left, so that it is that of the worms in the network at the same time, and nothing is allocated in the long run.
 #[derive(Default)]
 pub(crate) struct HopPool {
-    spare: Vec<Vec<Vec<Hop>>>,
+    spare: Vec<Vec<Box<[Hop]>>>,
 }
 
 impl HopPool {
@@ -392,14 +430,14 @@ impl HopPool {
     const LEAST: usize = 32;
 
     /// A ring for so many vertices, a power of two, or for the least that is given out.
-    fn get(&mut self, capacity: usize) -> Vec<Hop> {
+    fn get(&mut self, capacity: usize) -> Box<[Hop]> {
         let capacity = capacity.max(Self::LEAST);
         let class = (capacity / Self::LEAST).ilog2() as usize;
         let spare = self.spare.get_mut(class).and_then(Vec::pop);
-        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity])
+        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice())
     }
 
-    fn put(&mut self, hops: Vec<Hop>) {
+    fn put(&mut self, hops: Box<[Hop]>) {
         let Some(class) = (hops.len() / Self::LEAST).checked_ilog2() else { return };
         let class = class as usize;
         if self.spare.len() <= class {

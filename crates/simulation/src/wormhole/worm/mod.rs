@@ -82,6 +82,11 @@ impl Flits for WormMovement {
         *times = PathTimes::default();
     }
 
+    #[inline]
+    fn settled(times: &PathTimes) -> u32 {
+        times.first_unknown()
+    }
+
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> BranchTimes {
         match config.replication {
             BranchReplication::Lockstep if config.header.strips_trees() => {
@@ -129,7 +134,7 @@ impl Flits for WormMovement {
 /// The last departure of a worm that is known. Until a header gets on, there is no later one.
 fn last_departure(route: &Route<WormMovement>) -> Cycle {
     match route {
-        Route::Path(_, times) => times.last_departure(),
+        Route::Path(route, times) => times.last_departure(route),
         Route::Tree(_, times) => times.last_departure(),
     }
 }
