@@ -18,8 +18,6 @@ mod startups;
 mod tree_route;
 pub(crate) mod worm;
 
-use std::ops::Range;
-
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{
@@ -269,7 +267,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         for first in places.clone().step_by(TOGETHER) {
             let some = first..places.end.min(first + TOGETHER);
             if self.scattered && some.len() >= FEW {
-                self.fetch(some.clone());
+                self.fetch(some.clone().map(|place| self.channels.headers.at(place).slot));
             }
             for place in some {
                 let Routed { slot, vertex, .. } = self.channels.headers.at(place);
@@ -281,29 +279,54 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         }
     }
 
-    /// Reads what the headers at these places will look at: all of them at once, so that memory is waited for together, and not for each in turn. Each
-    /// loop needs what the one before it has read.
+    /// Reads what these worms will look at: all of them at once, so that memory is waited for together, and not for each in turn. Each loop needs what the one
+    /// before it has read.
     #[inline(never)]
-    fn fetch(&self, places: Range<usize>) {
-        let worms = places.map(|place| &self.worms[self.channels.headers.at(place).slot as usize]);
-        let mut read = worms.clone().fold(0, |read, worm| read ^ worm.read());
-        let mut wanted = [0; TOGETHER];
-        let mut left = [0; TOGETHER];
-        for (worm, (wanted, left)) in worms.zip(wanted.iter_mut().zip(&mut left)) {
+    fn fetch(&self, slots: impl Iterator<Item = u32> + Clone) {
+        let worms = slots.map(|slot| &self.worms[slot as usize]);
+        let mut read = 0;
+        for worm in worms.clone() {
+            read ^= worm.read();
+        }
+        let mut links = [[0; 2]; 2 * TOGETHER];
+        let mut count = 0;
+        for worm in worms {
             if let Route::Path(route, flits) = &worm.route {
-                *wanted = route.ahead_of(self.network);
-                (*left, read) = (route.left_by(F::settled(flits)), read ^ route.read());
+                let left = route.left_by(F::settled(flits));
+                read ^= route.read();
+                links[count] = route.next_channels(self.network);
+                links[count + 1] = [left; 2];
+                count += 2;
             }
         }
-        let read = wanted.iter().chain(&left).fold(read, |read, &link| read ^ self.channels.arbiter.read(link));
+        for &[one, other] in &links[..count] {
+            read ^= self.channels.arbiter.read(one) ^ self.channels.arbiter.read(other);
+        }
         std::hint::black_box(read);
+    }
+
+    /// As [`fetch`](Self::fetch), for the worms that these events are about: for a channel that is free again, the first one that waits for it.
+    #[inline(never)]
+    fn fetch_events(&self, events: &[Event]) {
+        let arbiter = &self.channels.arbiter;
+        let read = events.iter().filter(|event| event.kind() == Kind::Wake).fold(0, |read, event| read ^ arbiter.read(event.queue()));
+        std::hint::black_box(read);
+        let mut slots = [0; TOGETHER];
+        for (slot, event) in slots.iter_mut().zip(events) {
+            *slot = if event.kind() == Kind::Wake { arbiter.first_waiting(event.queue()) } else { event.slot };
+        }
+        let slots = &slots[..events.len()];
+        self.fetch(slots.iter().copied().filter(|&slot| slot != NONE));
     }
 
     /// The events of the cycle.
     fn take_events(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
-        for &event in &due {
+        for (place, &event) in due.iter().enumerate() {
+            if self.scattered && place % TOGETHER == 0 && due.len() >= FEW {
+                self.fetch_events(&due[place..due.len().min(place + TOGETHER)]);
+            }
             let slot = event.slot;
             match event.kind() {
                 Kind::Ready => {

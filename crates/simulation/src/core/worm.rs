@@ -88,7 +88,8 @@ impl<F: Flits> Default for WormState<F> {
     }
 }
 
-/// Where it has got to, and what is known of its flits there.
+/// Where it has got to, and what is known of its flits there. In this order, too.
+#[repr(C)]
 pub(crate) enum Route<F: Flits> {
     Path(PathRoute, F::OfPath),
     Tree(TreeRoute, F::OfTree),
@@ -254,10 +255,11 @@ impl PathRoute {
         self.hops.get(vertex as usize & self.hops.len().wrapping_sub(1))
     }
 
-    /// The next channel, or one near it.
+    /// The next channel; where that is not known, the first and the last one that leave the router.
     #[inline]
-    pub(super) fn ahead_of(&self, network: &Network) -> u32 {
-        network.output_places(self.at).0 + self.position
+    pub(super) fn next_channels(&self, network: &Network) -> [u32; 2] {
+        let (first, end) = network.output_places(self.at);
+        if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
     }
 
     /// Starts over, before the sender's processor, with the stops of another worm.

@@ -26,7 +26,7 @@ use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
 use copies::{CopyTimes, Granted};
 use header_flits::HeaderFlitTimes;
-use paths::{Pace, PathTimes};
+use paths::{Late, Pace, PathTimes};
 use trees::TreeTimes;
 
 /// The worm engine. Memory: that of the core, 56 bytes a vertex of tree worms, and with tree headers as much again and 24 for each
@@ -41,7 +41,7 @@ pub struct WormMovement {
     /// What a tree was granted in the step at hand.
     copies: Granted,
     /// Windows of path worms that are gone, kept for their memory.
-    windows: Vec<VecDeque<u32>>,
+    windows: Vec<VecDeque<Late>>,
 }
 
 /// What is known of the flits of a worm that branches.
@@ -375,5 +375,24 @@ fn each_branch_held(
         }
         let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
         held.for_each(|delivery| visit(delivery.channel, 0, consumed(delivery)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where something lies behind the beginning of a worm.
+    fn offset<T>(worm: &WormState<WormMovement>, part: &T) -> usize {
+        std::ptr::from_ref(part) as usize - std::ptr::from_ref(worm) as usize + size_of::<T>()
+    }
+
+    #[test]
+    fn what_every_hop_looks_at_of_a_worm_is_in_two_cache_lines() {
+        let worm = WormState::<WormMovement>::default();
+        assert_eq!(std::ptr::from_ref(&worm) as usize % 64, 0);
+        let Route::Path(route, times) = &worm.route else { unreachable!("a slot that is not in use") };
+        let ends = [offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
+        assert!(ends.iter().all(|&end| end <= 128), "{ends:?}");
     }
 }

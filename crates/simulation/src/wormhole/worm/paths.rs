@@ -31,9 +31,16 @@ pub struct PathTimes {
     window_end: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
-    window: VecDeque<u32>,
+    window: VecDeque<Late>,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
     strip_at: Cycle,
+}
+
+/// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Late {
+    vertex: u32,
+    weight: i64,
 }
 
 /// What the flits of a worm depend on besides its header.
@@ -64,12 +71,12 @@ impl Pace {
 
 impl PathTimes {
     /// The worm enters the network; `window` is empty.
-    pub(super) fn start(&mut self, window: VecDeque<u32>) {
+    pub(super) fn start(&mut self, window: VecDeque<Late>) {
         *self = Self { window, passed: 1, left_at: Cycle::MAX, strip_at: Cycle::MAX, ..Self::default() };
     }
 
     /// The worm has left it: gives the memory of its window back.
-    pub(super) fn retire(&mut self) -> VecDeque<u32> {
+    pub(super) fn retire(&mut self) -> VecDeque<Late> {
         self.window.clear();
         std::mem::take(&mut self.window)
     }
@@ -103,6 +110,12 @@ impl PathTimes {
             self.window.clear();
             self.window_end = self.settled;
         }
+    }
+
+    /// The last of what every hop looks at.
+    #[cfg(test)]
+    pub(super) fn last_of_every_hop(&self) -> &bool {
+        &self.strips
     }
 
     #[inline]
@@ -150,10 +163,11 @@ impl PathTimes {
         if self.late != 0 && self.late <= v {
             self.forget_until(v);
         }
-        let m = self.late;
-        if m != 0 {
-            let room = u64::from(m - v) * u64::from(pace.buffer);
-            held_until = held_until.max(route.hop(m).leaves.saturating_sub(room));
+        if self.late != 0
+            && let Some(late) = self.window.front()
+        {
+            // The first flit is the header.
+            held_until = held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
         }
         let hop = route.hop_mut(v);
         hop.departs = held_until + Cycle::from(pace.flits - 1);
@@ -165,23 +179,23 @@ impl PathTimes {
     /// Takes the vertices out of the window that the first one waits for no longer.
     #[inline(never)]
     fn forget_until(&mut self, v: u32) {
-        while self.window.front().is_some_and(|&m| m <= v) {
+        while self.window.front().is_some_and(|late| late.vertex <= v) {
             self.window.pop_front();
         }
-        self.late = self.window.front().copied().unwrap_or(0);
+        self.late = self.window.front().map_or(0, |late| late.vertex);
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
     #[inline(never)]
     fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace) {
         let weight = pace.weight(vertex, route.hop(vertex));
-        while self.window.back().is_some_and(|&m| pace.weight(m, route.hop(m)) <= weight) {
+        while self.window.back().is_some_and(|late| late.weight <= weight) {
             self.window.pop_back();
         }
         if self.window.is_empty() {
             self.late = vertex;
         }
-        self.window.push_back(vertex);
+        self.window.push_back(Late { vertex, weight });
     }
 
     /// The times where something is stripped.
@@ -215,12 +229,12 @@ impl PathTimes {
                 self.add_to_window(route, self.window_end, pace);
                 self.window_end += 1;
             }
-            while self.window.front().is_some_and(|&m| m < v) {
+            while self.window.front().is_some_and(|late| late.vertex < v) {
                 self.window.pop_front();
             }
-            if let Some(&m) = self.window.front() {
+            if let Some(late) = self.window.front() {
                 let start = i64::from(pace.flits) + (u64::from(v) * u64::from(pace.buffer)) as i64;
-                last = last.max(pace.weight(m, route.hop(m)) + start);
+                last = last.max(late.weight + start);
             }
             // The flit that is paced by the one stripped just behind the window.
             let behind = self.window_end;
