@@ -237,7 +237,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 Itinerary::Tree(tree) => {
                     let route = tree_route::route(std::mem::take(tree), worm.flits, length, self.config.header);
                     let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
-                    worm.route = Route::Tree(route, flits);
+                    worm.route = Route::Tree(Box::new(route), flits);
                 }
             }
             let id = worm.id;
@@ -264,15 +264,13 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             self.take_events();
         }
         let places = self.channels.headers.take(self.now);
-        for first in places.clone().step_by(TOGETHER) {
-            let some = first..places.end.min(first + TOGETHER);
-            if self.scattered && some.len() >= FEW {
-                self.fetch(some.clone().map(|place| self.channels.headers.at(place).slot));
+        for place in places.clone() {
+            if self.scattered && (place - places.start).is_multiple_of(TOGETHER) && places.end - place >= FEW {
+                let some = place..places.end.min(place + TOGETHER);
+                self.fetch(some.map(|place| self.channels.headers.at(place).slot));
             }
-            for place in some {
-                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
-                self.request(slot, vertex);
-            }
+            let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+            self.request(slot, vertex);
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -283,7 +281,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     /// before it has read.
     #[inline(never)]
     fn fetch(&self, slots: impl Iterator<Item = u32> + Clone) {
-        let worms = slots.map(|slot| &self.worms[slot as usize]);
+        let worms = slots.filter_map(|slot| self.worms.get(slot as usize));
         let mut read = 0;
         for worm in worms.clone() {
             read ^= worm.read();
@@ -315,8 +313,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         for (slot, event) in slots.iter_mut().zip(events) {
             *slot = if event.kind() == Kind::Wake { arbiter.first_waiting(event.queue()) } else { event.slot };
         }
-        let slots = &slots[..events.len()];
-        self.fetch(slots.iter().copied().filter(|&slot| slot != NONE));
+        self.fetch(slots.iter().copied().take(events.len()));
     }
 
     /// The events of the cycle.
@@ -324,7 +321,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
         for (place, &event) in due.iter().enumerate() {
-            if self.scattered && place % TOGETHER == 0 && due.len() >= FEW {
+            if self.scattered && place.is_multiple_of(TOGETHER) && due.len() - place >= FEW {
                 self.fetch_events(&due[place..due.len().min(place + TOGETHER)]);
             }
             let slot = event.slot;

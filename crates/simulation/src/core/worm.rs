@@ -3,6 +3,8 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
+use std::ops::{Deref, DerefMut};
+
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{RoutingRelation, VcRange};
@@ -92,7 +94,8 @@ impl<F: Flits> Default for WormState<F> {
 #[repr(C)]
 pub(crate) enum Route<F: Flits> {
     Path(PathRoute, F::OfPath),
-    Tree(TreeRoute, F::OfTree),
+    /// In memory of its own, as there may be millions of worms, and paths need less.
+    Tree(Box<TreeRoute>, F::OfTree),
 }
 
 impl<F: Flits> Default for Route<F> {
@@ -175,11 +178,41 @@ pub(crate) struct PathRoute {
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
-    pub(crate) rest: Box<PathRest>,
+    pub(crate) rest: Rest,
 }
 
-/// What few hops look at of the route of a path worm.
-#[derive(Default)]
+/// What few hops look at, in memory of its own from the first path worm in a slot on.
+pub(crate) struct Rest(Option<Box<PathRest>>);
+
+impl Deref for Rest {
+    type Target = PathRest;
+
+    #[inline]
+    fn deref(&self) -> &PathRest {
+        const NOTHING: &PathRest = &PathRest::NOTHING;
+        self.0.as_deref().unwrap_or(NOTHING)
+    }
+}
+
+impl DerefMut for Rest {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PathRest {
+        self.0.get_or_insert_with(|| Box::new(PathRest::NOTHING))
+    }
+}
+
+impl PathRest {
+    const NOTHING: Self = Self {
+        exit: None,
+        waypoint: None,
+        further: Vec::new(),
+        stops: Vec::new(),
+        strips: Vec::new(),
+        since_strip: Vec::new(),
+    };
+}
+
+/// The part of a path worm's route that few hops look at.
 pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
     /// A router that it goes to before its first stop.
@@ -232,7 +265,7 @@ impl Default for PathRoute {
             stripped: 0,
             named: false,
             complete: false,
-            rest: Box::default(),
+            rest: Rest(None),
         }
     }
 }

@@ -49,7 +49,7 @@ pub enum BranchTimes {
     /// In lockstep, behind one common header.
     Lockstep(TreeTimes),
     /// In lockstep, with header flits that routers strip.
-    HeaderFlits(HeaderFlitTimes),
+    HeaderFlits(Box<HeaderFlitTimes>),
     /// Branches copy flits independently.
     Copies(CopyTimes),
 }
@@ -90,7 +90,8 @@ impl Flits for WormMovement {
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> BranchTimes {
         match config.replication {
             BranchReplication::Lockstep if config.header.strips_trees() => {
-                BranchTimes::HeaderFlits(HeaderFlitTimes::new(route, header, flits - header, config.buffer))
+                let times = HeaderFlitTimes::new(route, header, flits - header, config.buffer);
+                BranchTimes::HeaderFlits(Box::new(times))
             }
             BranchReplication::Lockstep => BranchTimes::Lockstep(TreeTimes::new(route, flits, config.buffer)),
             BranchReplication::Independent => BranchTimes::Copies(CopyTimes::new(route, flits)),
@@ -394,5 +395,6 @@ mod tests {
         let Route::Path(route, times) = &worm.route else { unreachable!("a slot that is not in use") };
         let ends = [offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
         assert!(ends.iter().all(|&end| end <= 128), "{ends:?}");
+        assert!(size_of_val(&worm) <= 320, "{}", size_of_val(&worm));
     }
 }
