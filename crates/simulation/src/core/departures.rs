@@ -285,14 +285,18 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let at = self.hop(vertex).departs;
-        for channel in self.consumption(vertex) {
+        let Hop { departs: at, consumption: first, .. } = *self.hop(vertex);
+        let mut ends = |channel| {
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
                 channels.free(slot, channel, 0, at + 1);
             }
             reports.settled(at, channel, consumed);
+        };
+        ends(ChannelId::new(first));
+        if !self.rest.further.is_empty() {
+            self.consumption(vertex).skip(1).for_each(ends);
         }
     }
 
