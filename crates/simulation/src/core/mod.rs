@@ -131,7 +131,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             next_worm: 0,
             worms: Vec::new(),
             free_worms: Vec::new(),
-            hops: HopPool::default(),
+            hops: HopPool::new(network.channels() >= SCATTERED),
             nodes: vec![NodeState::IDLE; network.nodes()],
             channels: Channels {
                 space,

@@ -393,7 +393,7 @@ impl PathRoute {
         if 4 * held.len() <= 3 * capacity as usize && capacity > 0 {
             return;
         }
-        let mut larger = pool.get(2 * capacity as usize);
+        let mut larger = pool.get(capacity as usize);
         let mask = larger.len() as u32 - 1;
         held.for_each(|vertex| larger[(vertex & mask) as usize] = *self.hop(vertex));
         pool.put(std::mem::replace(&mut self.hops, larger));
@@ -455,26 +455,38 @@ impl PathRoute {
 
 /// Memory for the vertices of path worms, by powers of two: worms take it when they enter the network and give it back when they
 /// have left, so that it is that of the worms in the network at the same time, and nothing is allocated in the long run.
-#[derive(Default)]
 pub(crate) struct HopPool {
     spare: Vec<Vec<Box<[Hop]>>>,
+    /// The first number of vertices that a worm gets.
+    first: usize,
 }
 
 impl HopPool {
-    /// The least number of vertices that is given out.
+    /// The least number of vertices that is given out to worms that get on, and to those that have not left their senders where these are many: of a million,
+    /// most may wait there.
     const LEAST: usize = 32;
+    const WAITING: usize = 4;
 
-    /// A ring for so many vertices, a power of two, or for the least that is given out.
-    fn get(&mut self, capacity: usize) -> Box<[Hop]> {
-        let capacity = capacity.max(Self::LEAST);
-        let class = (capacity / Self::LEAST).ilog2() as usize;
-        let spare = self.spare.get_mut(class).and_then(Vec::pop);
+    pub(super) fn new(many: bool) -> Self {
+        Self { spare: Vec::new(), first: if many { Self::WAITING } else { Self::LEAST } }
+    }
+
+    fn class(capacity: usize) -> Option<usize> {
+        match capacity / Self::LEAST {
+            0 => (capacity > 0).then_some(0),
+            times => Some(times.ilog2() as usize + 1),
+        }
+    }
+
+    /// A ring for more than so many vertices.
+    fn get(&mut self, more_than: usize) -> Box<[Hop]> {
+        let capacity = if more_than == 0 { self.first } else { (2 * more_than).max(Self::LEAST) };
+        let spare = Self::class(capacity).and_then(|class| self.spare.get_mut(class)?.pop());
         spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice())
     }
 
     fn put(&mut self, hops: Box<[Hop]>) {
-        let Some(class) = (hops.len() / Self::LEAST).checked_ilog2() else { return };
-        let class = class as usize;
+        let Some(class) = Self::class(hops.len()) else { return };
         if self.spare.len() <= class {
             self.spare.resize_with(class + 1, Vec::new);
         }
