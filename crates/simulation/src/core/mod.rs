@@ -307,7 +307,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     #[inline(never)]
     fn fetch_events(&self, events: &[Event]) {
         let arbiter = &self.channels.arbiter;
-        let read = events.iter().filter(|event| event.kind() == Kind::Wake).fold(0, |read, event| read ^ arbiter.read(event.queue()));
+        let read = events
+            .iter()
+            .filter(|event| event.kind() == Kind::Wake)
+            .fold(0, |read, event| read ^ arbiter.read(event.queue()));
         std::hint::black_box(read);
         let mut slots = [0; TOGETHER];
         for (slot, event) in slots.iter_mut().zip(events) {

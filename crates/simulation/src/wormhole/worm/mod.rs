@@ -393,7 +393,8 @@ mod tests {
         let worm = WormState::<WormMovement>::default();
         assert_eq!(std::ptr::from_ref(&worm) as usize % 64, 0);
         let Route::Path(route, times) = &worm.route else { unreachable!("a slot that is not in use") };
-        let ends = [offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
+        let ends =
+            [offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
         assert!(ends.iter().all(|&end| end <= 128), "{ends:?}");
         assert!(size_of_val(&worm) <= 320, "{}", size_of_val(&worm));
     }

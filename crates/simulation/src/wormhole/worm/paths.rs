@@ -167,7 +167,8 @@ impl PathTimes {
             && let Some(late) = self.window.front()
         {
             // The first flit is the header.
-            held_until = held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
+            held_until =
+                held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
         }
         let hop = route.hop_mut(v);
         hop.departs = held_until + Cycle::from(pace.flits - 1);
