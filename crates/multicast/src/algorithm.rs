@@ -32,7 +32,9 @@ impl Multicast {
 
     /// As [`new`](Self::new), reusing the caller's list: runs draw millions of multicasts.
     pub fn from_vec(source: NodeId, mut destinations: Vec<NodeId>) -> Self {
-        if destinations.len() <= 16 {
+        if destinations.len() == 1 && destinations[0] != source {
+            // Most of those that runs draw.
+        } else if destinations.len() <= 16 {
             let mut kept = 0;
             for position in 0..destinations.len() {
                 let node = destinations[position];

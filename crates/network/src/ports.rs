@@ -122,10 +122,18 @@ impl ChannelSpace {
     /// What a channel joins.
     pub fn kind(&self, channel: ChannelId) -> ChannelKind {
         let ports = self.ports;
+        // Most nodes have one port, and divisions take long.
+        let of = |port: u32, count: u32| if count == 1 { (port, 0) } else { (port / count, port % count) };
         let Some(port) = channel.raw().checked_sub(self.links) else { return ChannelKind::Link };
         match port.checked_sub(self.nodes * ports.injection) {
-            None => ChannelKind::Injection(NodeId::new(port / ports.injection), port % ports.injection),
-            Some(port) => ChannelKind::Consumption(NodeId::new(port / ports.consumption), port % ports.consumption),
+            None => {
+                let (node, port) = of(port, ports.injection);
+                ChannelKind::Injection(NodeId::new(node), port)
+            }
+            Some(port) => {
+                let (node, port) = of(port, ports.consumption);
+                ChannelKind::Consumption(NodeId::new(node), port)
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Random number generators, each derived from its purpose.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
+use std::convert::Infallible;
+
+use rand::TryRng;
+use rand::rand_core::utils::fill_bytes_via_next_word;
 use wormcast_network::split_mix::{STEP, mix};
 
 /// The purpose of random numbers; part of every seed.
@@ -23,35 +25,77 @@ pub(crate) enum Purpose {
     Sets = 7,
 }
 
+/// The generator xoshiro256++ of Blackman and Vigna, as in the crate `rand_xoshiro`, which takes its state as bytes: runs seed one for each message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Random([u64; 4]);
+
+impl TryRng for Random {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        // The upper bits are the better ones.
+        self.try_next_u64().map(|number| (number >> 32) as u32)
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let Self([a, b, c, d]) = self;
+        let number = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
+        let shifted = *b << 17;
+        *c ^= *a;
+        *d ^= *b;
+        *b ^= *c;
+        *a ^= *d;
+        *c ^= shifted;
+        *d = d.rotate_left(45);
+        Ok(number)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        fill_bytes_via_next_word(bytes, || self.try_next_u64())
+    }
+}
+
 /// A generator for one purpose and one pair of indices, independent of all others.
 ///
 /// A message's content depends on its source and on how many that node has generated before, not on when: runs at other loads
 /// and with other algorithms see the same messages (common random numbers).
-pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> Xoshiro256PlusPlus {
-    // As `seed_from_u64`, whose words are written out byte by byte: runs seed a generator for each message.
+pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> Random {
+    // As `seed_from_u64` does it. Not all can be 0, which would be no state.
     let state = number(seed, purpose, index, sequence);
-    let mut seed = [0; 32];
-    for (word, at) in seed.chunks_exact_mut(8).zip(0..) {
-        word.copy_from_slice(&mix(state.wrapping_add(STEP.wrapping_mul(at))).to_le_bytes());
-    }
-    Xoshiro256PlusPlus::from_seed(seed)
+    let word = |at: u64| mix(state.wrapping_add(STEP.wrapping_mul(at)));
+    Random([word(0), word(1), word(2), word(3)])
 }
 
 /// One random number for one purpose and one pair of indices.
+#[inline]
 pub(crate) fn number(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> u64 {
-    [purpose as u64, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)))
+    let with = |state: u64, value: u64| mix(state ^ mix(value));
+    with(with(with(seed, purpose as u64), index), sequence)
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::Rng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
     use super::*;
 
     #[test]
-    fn generators_are_seeded_as_their_crate_does_it() {
+    fn generators_give_the_numbers_of_their_crate() {
         for (seed, index) in (0..100).map(|i| (i, i * i)).chain([(u64::MAX, 0), (0, u64::MAX)]) {
             let number = number(seed, Purpose::Message, index, 3);
-            let own = generator(seed, Purpose::Message, index, 3);
-            assert_eq!(own, Xoshiro256PlusPlus::seed_from_u64(number));
+            let mut own = generator(seed, Purpose::Message, index, 3);
+            let mut other = Xoshiro256PlusPlus::seed_from_u64(number);
+            for _ in 0..50 {
+                assert_eq!((own.next_u64(), own.next_u32()), (other.next_u64(), other.next_u32()));
+            }
+            let (mut bytes, mut others) = ([0; 13], [0; 13]);
+            own.fill_bytes(&mut bytes);
+            other.fill_bytes(&mut others);
+            assert_eq!(bytes, others);
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! `limit kernel|engine SIDE MESSAGES [FLITS]` runs one of the two and prints what it took; `benches/limit` at the root does so in turns and writes a
 //! table. `limit engines SIDE MESSAGES FLITS THREADS ROUNDS` compares the engine on one thread and on several, `threads` the program and its form in
-//! strips ([`parts`]), `longest` the same with all strips on one core; `limit barrier THREADS CYCLES` says what it takes to wait for each other.
+//! strips ([`parts`]), `longest` the same with all strips on one core; `limit barrier THREADS CYCLES` says what it takes to wait for each other. `limit burst SIDE [CYCLES]` runs a
+//! multicast from every node at once.
 
 mod kernel;
 mod parts;
@@ -15,7 +16,7 @@ use kernel::{Case, Clock, Outcome};
 use parts::Post;
 use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
-use wormcast_simulation::{EngineChoice, Observer, Scenario, Switching, one_thread_because, simulate_on};
+use wormcast_simulation::{EngineChoice, Observer, Scenario, Switching, one_thread_because, simulate, simulate_on};
 
 /// Of the load at which the middle links are always busy, 4/k flits a node a cycle: about 60% of saturation.
 const SHARE: f64 = 0.25;
@@ -28,23 +29,49 @@ fn processor_ns(begin: Instant) -> u64 {
     told.unwrap_or(begin.elapsed().as_nanos() as u64)
 }
 
+/// A scenario on a square mesh, from its tables as JSON.
+fn on_mesh(side: u32, algorithm: &str, switching: &str, timing: &str, traffic: &str, run: &str) -> Scenario {
+    let network = format!("mesh:{side}x{side}").parse::<TopologySpec>().unwrap().build().unwrap();
+    let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+    let switching: Switching = serde_json::from_str(switching).unwrap();
+    let (timing, run) = (serde_json::from_str(timing).unwrap(), serde_json::from_str(run).unwrap());
+    Scenario::new(algorithm.into(), &switching, &timing, &serde_json::from_str(traffic).unwrap(), &run).unwrap()
+}
+
 /// The same case for the library.
 fn scenario(case: &Case) -> Scenario {
-    let network = format!("mesh:{0}x{0}", case.side).parse::<TopologySpec>().unwrap().build().unwrap();
-    let algorithm = algorithm_by_name("separate", &network, &Options::default()).unwrap();
-    let switching: Switching = serde_json::from_str(&format!(
-        r#"{{ "buffer": {}, "injection_ports": 1, "consumption_ports": 1 }}"#,
-        case.buffer
-    ))
-    .unwrap();
-    let timing =
-        serde_json::from_str(&format!(r#"{{ "cycle_ns": {}, "startup": 0, "routing_delay": 0 }}"#, case.cycle_ns))
-            .unwrap();
-    let (rate, flits) = (case.rate, case.flits);
-    let traffic = format!(r#"{{ "arrivals": {{ "process": "poisson", "rate": {rate} }}, "length": {flits} }}"#);
-    let run = format!(r#"{{ "mode": "drain", "messages": {} }}"#, case.messages);
-    let (traffic, run) = (serde_json::from_str(&traffic).unwrap(), serde_json::from_str(&run).unwrap());
-    Scenario::new(algorithm.into(), &switching, &timing, &traffic, &run).unwrap()
+    let Case { side, flits, buffer, rate, cycle_ns, messages, .. } = case;
+    on_mesh(
+        *side,
+        "separate",
+        &format!(r#"{{ "buffer": {buffer}, "injection_ports": 1, "consumption_ports": 1 }}"#),
+        &format!(r#"{{ "cycle_ns": {cycle_ns}, "startup": 0, "routing_delay": 0 }}"#),
+        &format!(r#"{{ "arrivals": {{ "process": "poisson", "rate": {rate} }}, "length": {flits} }}"#),
+        &format!(r#"{{ "mode": "drain", "messages": {messages} }}"#),
+    )
+}
+
+/// Runs `examples/burst.toml`, every node sends a multicast to 10 destinations at once, for so many cycles, and prints what a header-hop takes.
+fn burst(side: u32, cycles: u64) {
+    let scenario = on_mesh(
+        side,
+        "pure-negative-first",
+        r#"{ "injection_ports": 4, "consumption_ports": 4 }"#,
+        r#"{ "startup": 1000 }"#,
+        r#"{ "arrivals": { "process": "burst" }, "length": 64, "multicast": { "destinations": 10 } }"#,
+        &format!(r#"{{ "max_cycles": {cycles} }}"#),
+    );
+    let begin = Instant::now();
+    let before = processor_ns(begin);
+    let result = simulate(&scenario, EngineChoice::Worm, 1).unwrap();
+    let nanoseconds = processor_ns(begin) - before;
+    let hops = result.flit_hops / 64;
+    println!(
+        "{{ \"side\": {side}, \"cycles\": {}, \"deliveries\": {}, \"hops\": {hops}, \"ns\": {nanoseconds}, \"ns_per_hop\": {:.1} }}",
+        result.cycles,
+        result.deliveries,
+        nanoseconds as f64 / hops as f64
+    );
 }
 
 fn main() {
@@ -58,6 +85,7 @@ fn main() {
     let rate = SHARE * 4.0 / f64::from(side) / f64::from(flits) / CYCLE_NS * 1000.0;
     let case = Case { side, flits, buffer: 4, rate, cycle_ns: CYCLE_NS, messages, seed: 1 };
     match which.as_str() {
+        "burst" => return burst(side, number(2, u64::MAX)),
         "engines" => return engines(&case, number(4, 2) as usize, number(5, 5)),
         "threads" | "longest" => return both(&case, number(4, 2) as u32, number(5, 5), which == "threads"),
         "barrier" => return barrier(number(1, 2) as u32, number(2, 100_000)),

@@ -172,6 +172,18 @@ impl Arbiter {
         (held - new + entries.filter(waits).count()) as u32
     }
 
+    /// Reads what a grant of a queue looks at, for a cache to have it; the number means nothing.
+    #[inline]
+    pub(crate) fn read(&self, queue: u32) -> u32 {
+        self.queues.lines.get(queue as usize).map_or(0, |line| line.to.raw())
+    }
+
+    /// The slot of the first worm that waits in a queue, or `NONE`.
+    #[inline]
+    pub(crate) fn first_waiting(&self, queue: u32) -> u32 {
+        self.queues.first(queue as usize).map_or(NONE, |request| self.requests[request as usize].worm)
+    }
+
     /// Whether requests may ask for some virtual channels only.
     pub(crate) fn is_divided(&self) -> bool {
         self.divided
@@ -482,17 +494,18 @@ impl Arbiter {
         links_free && pools.iter().all(|&pool| self.free_member(pool).is_some())
     }
 
-    /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link.
+    /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link, and the router that
+    /// it enters.
     ///
     /// As [`ask`](Self::ask), for what headers of paths ask for on nearly every hop.
     #[inline]
-    pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<ChannelId> {
+    pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<(ChannelId, RouterId)> {
         if self.virtual_channels > 1 || (candidates.len() > 1 && !self.selector.is_first()) {
             return None;
         }
         for &link in candidates {
             if self.queues.lines[link.index()].hold.is_free(self.now) {
-                return self.take_one(link, worm).map(|_| link);
+                return self.take_one(link, worm).map(|to| (link, to));
             }
         }
         None

@@ -18,6 +18,9 @@ pub(crate) struct Search {
     first: Vec<u32>,
     next: Vec<u32>,
     suspects: Vec<u32>,
+    /// Whether a worm has been looked at, or will be; and those of them that wait for each other, the last one for none.
+    seen: Vec<bool>,
+    chain: Vec<u32>,
     /// Whether a worm is a suspect that has not been struck out.
     dead: Vec<bool>,
     /// The last entry in `watches` of the worms that depend on a worm, by its slot: (dependent, entry before).
@@ -33,6 +36,11 @@ impl Search {
     pub(super) fn requests(&self, slot: u32) -> impl Iterator<Item = u32> {
         let index = |index: u32| (index != NONE).then_some(index);
         std::iter::successors(index(self.first[slot as usize]), move |&at| index(self.next[at as usize]))
+    }
+
+    /// Whether any worm waits forever, after a search.
+    pub(crate) fn found_any(&self) -> bool {
+        !self.suspects.is_empty()
     }
 
     /// Whether a worm waits forever, after a search.
@@ -72,14 +80,19 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         search.watched.clear();
         search.watched.resize(worms, NONE);
         search.watches.clear();
+        search.seen.clear();
+        search.seen.resize(worms, false);
         for &slot in &suspects {
-            self.look_at(slot, search);
-            while let Some(struck) = search.struck.pop() {
-                let mut watch = search.watched[struck as usize];
-                while watch != NONE {
-                    let (dependent, before) = search.watches[watch as usize];
-                    self.look_at(dependent, search);
-                    watch = before;
+            self.follow(slot, search);
+            while let Some(next) = search.chain.pop() {
+                self.look_at(next, search);
+                while let Some(struck) = search.struck.pop() {
+                    let mut watch = search.watched[struck as usize];
+                    while watch != NONE {
+                        let (dependent, before) = search.watches[watch as usize];
+                        self.look_at(dependent, search);
+                        watch = before;
+                    }
                 }
             }
         }
@@ -104,6 +117,19 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         };
         let cycle = path[start..].iter().map(|&slot| self.describe(slot, search)).collect();
         Some(Deadlock { at: self.now, dead: count, cycle })
+    }
+
+    /// Adds a suspect to `chain`, behind it the one that holds what it asks for first, and so on. Most can be struck out as soon as those are that they wait
+    /// for: so these come first, and nearly all worms are looked at once.
+    fn follow(&self, slot: u32, search: &mut Search) {
+        let arbiter = &self.channels.arbiter;
+        let mut next = slot;
+        while search.is_dead(next) && !std::mem::replace(&mut search.seen[next as usize], true) {
+            search.chain.push(next);
+            let Some(request) = arbiter.request(search.first[next as usize]) else { return };
+            let of_pool = || request.pools.first().and_then(|&pool| arbiter.members(pool).next());
+            next = request.links.first().copied().or_else(of_pool).map_or(NONE, |channel| arbiter.holder(channel, 0));
+        }
     }
 
     /// Strikes a suspect out if it need not wait forever; otherwise it is looked at again when that may have changed.

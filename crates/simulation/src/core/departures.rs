@@ -96,11 +96,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// The last data flit of a path worm crosses the consumption channels at a vertex: reports the deliveries.
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
         let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.further.len());
+        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest.further.len());
         self.consume(slot, vertex, first);
         for place in 0..further {
             let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-            let (at, channel) = route.further[place];
+            let (at, channel) = route.rest.further[place];
             if at == vertex {
                 self.consume(slot, vertex, channel);
             }
@@ -171,9 +171,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         };
         match &worm.route {
             Route::Path(route, flits) if !self.channels.lags.is_empty() => {
-                delayed_path_delivery(timing, F::lags(flits), &route.strips, vertex - 1)
+                delayed_path_delivery(timing, F::lags(flits), &route.rest.strips, vertex - 1)
             }
-            Route::Path(route, _) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
+            Route::Path(route, _) => path_delivery(timing, &route.rest.strips, route.last(), vertex - 1),
             Route::Tree(route, _) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
@@ -252,7 +252,7 @@ impl PathRoute {
         if vertex > 1 {
             let stripped = match addresses {
                 None => 0,
-                Some(_) => self.strips.partition_point(|&router| router + 1 < vertex) as u32,
+                Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
             };
             channels.count_flits(hop.entered_by, flits - stripped);
             if O::PART {
@@ -285,14 +285,18 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let at = self.hop(vertex).departs;
-        for channel in self.consumption(vertex) {
+        let Hop { departs: at, consumption: first, .. } = *self.hop(vertex);
+        let mut ends = |channel| {
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
                 channels.free(slot, channel, 0, at + 1);
             }
             reports.settled(at, channel, consumed);
+        };
+        ends(ChannelId::new(first));
+        if !self.rest.further.is_empty() {
+            self.consumption(vertex).skip(1).for_each(ends);
         }
     }
 
@@ -306,7 +310,7 @@ impl PathRoute {
     ) {
         let known = |hop: &Hop| hop.departs != UNKNOWN && hop.departs >= now;
         for (vertex, hop) in self.hops().filter(|(vertex, hop)| *vertex > 1 && known(hop)) {
-            let strips = if addresses.is_some() { &self.strips[..] } else { &[] };
+            let strips = if addresses.is_some() { &self.rest.strips[..] } else { &[] };
             let stripped = strips.partition_point(|&router| router + 1 < vertex) as u32;
             visit(hop.entered_by, hop.departs, flits - stripped);
         }
@@ -351,8 +355,8 @@ impl PathRoute {
                 let consumed = flits - addresses.unwrap_or(0);
                 reports.observer.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
                 let vertex = self.tail - 1;
-                let here = self.further.iter().take_while(|at| at.0 == vertex).count();
-                let further = self.further.drain(..here);
+                let here = self.rest.further.iter().take_while(|at| at.0 == vertex).count();
+                let further = self.rest.further.drain(..here);
                 further.for_each(|(_, channel)| reports.observer.released(hop.departs, worm, channel, consumed));
             }
         }

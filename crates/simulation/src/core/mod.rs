@@ -41,6 +41,13 @@ use requests::Divided;
 use startups::NodeState;
 use worm::{Flits, HopPool, Route, WormState};
 
+/// So many headers are looked at together, if they are not few.
+const TOGETHER: usize = 32;
+const FEW: usize = 8;
+
+/// The links of a network whose channels and worms do not fit into a cache.
+const SCATTERED: usize = 1 << 15;
+
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
@@ -56,6 +63,8 @@ pub(crate) struct Core<'a, O, F: Flits> {
     division: Option<&'a dyn VirtualChannels>,
     /// Over which routers worms go first.
     waypoints: Option<&'a dyn Waypoints>,
+    /// Whether what headers look at is spread over more memory than fits into a cache.
+    scattered: bool,
     /// Whether paths ask for what the relation offers them and nothing else.
     plain: bool,
     pub(crate) config: EngineConfig,
@@ -113,6 +122,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             routing,
             spread,
             plain,
+            scattered: network.channels() >= SCATTERED,
             descent,
             division,
             waypoints,
@@ -121,7 +131,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             next_worm: 0,
             worms: Vec::new(),
             free_worms: Vec::new(),
-            hops: HopPool::default(),
+            hops: HopPool::new(network.channels() >= SCATTERED),
             nodes: vec![NodeState::IDLE; network.nodes()],
             channels: Channels {
                 space,
@@ -227,7 +237,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 Itinerary::Tree(tree) => {
                     let route = tree_route::route(std::mem::take(tree), worm.flits, length, self.config.header);
                     let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
-                    worm.route = Route::Tree(route, flits);
+                    worm.route = Route::Tree(Box::new(route), flits);
                 }
             }
             let id = worm.id;
@@ -253,7 +263,12 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
         }
-        for place in self.channels.headers.take(self.now) {
+        let places = self.channels.headers.take(self.now);
+        for place in places.clone() {
+            if self.scattered && (place - places.start).is_multiple_of(TOGETHER) && places.end - place >= FEW {
+                let some = place..places.end.min(place + TOGETHER);
+                self.fetch(some.map(|place| self.channels.headers.at(place).slot));
+            }
             let Routed { slot, vertex, .. } = self.channels.headers.at(place);
             self.request(slot, vertex);
         }
@@ -262,11 +277,56 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         }
     }
 
+    /// Reads what these worms will look at: all of them at once, so that memory is waited for together, and not for each in turn. Each loop needs what the one
+    /// before it has read.
+    #[inline(never)]
+    fn fetch(&self, slots: impl Iterator<Item = u32> + Clone) {
+        let worms = slots.filter_map(|slot| self.worms.get(slot as usize));
+        let mut read = 0;
+        for worm in worms.clone() {
+            read ^= worm.read();
+        }
+        let mut links = [[0; 2]; 2 * TOGETHER];
+        let mut count = 0;
+        for worm in worms {
+            if let Route::Path(route, flits) = &worm.route {
+                let left = route.left_by(F::settled(flits));
+                read ^= route.read();
+                links[count] = route.next_channels(self.network);
+                links[count + 1] = [left; 2];
+                count += 2;
+            }
+        }
+        for &[one, other] in &links[..count] {
+            read ^= self.channels.arbiter.read(one) ^ self.channels.arbiter.read(other);
+        }
+        std::hint::black_box(read);
+    }
+
+    /// As [`fetch`](Self::fetch), for the worms that these events are about: for a channel that is free again, the first one that waits for it.
+    #[inline(never)]
+    fn fetch_events(&self, events: &[Event]) {
+        let arbiter = &self.channels.arbiter;
+        let read = events
+            .iter()
+            .filter(|event| event.kind() == Kind::Wake)
+            .fold(0, |read, event| read ^ arbiter.read(event.queue()));
+        std::hint::black_box(read);
+        let mut slots = [0; TOGETHER];
+        for (slot, event) in slots.iter_mut().zip(events) {
+            *slot = if event.kind() == Kind::Wake { arbiter.first_waiting(event.queue()) } else { event.slot };
+        }
+        self.fetch(slots.iter().copied().take(events.len()));
+    }
+
     /// The events of the cycle.
     fn take_events(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
-        for event in due.drain(..) {
+        for (place, &event) in due.iter().enumerate() {
+            if self.scattered && place.is_multiple_of(TOGETHER) && due.len() - place >= FEW {
+                self.fetch_events(&due[place..due.len().min(place + TOGETHER)]);
+            }
             let slot = event.slot;
             match event.kind() {
                 Kind::Ready => {
@@ -288,6 +348,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
             }
         }
+        due.clear();
         self.due = due;
     }
 

@@ -105,11 +105,12 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
                 let arbiter = &self.channels.arbiter;
-                route.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+                route.rest.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
             }
-            route.waypoint = route.waypoint.filter(|&waypoint| waypoint != at);
+            route.rest.waypoint = route.rest.waypoint.filter(|&waypoint| waypoint != at);
         }
-        let delivers = route.heads_for == at && route.waypoint.is_none();
+        let waypoint = self.waypoints.and_then(|_| route.rest.waypoint);
+        let delivers = route.heads_for == at && waypoint.is_none();
         let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
         let target = if delivers {
             route.stop_after(stops).map(|stop| self.network.router_of(stop))
@@ -120,11 +121,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         self.ranges.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
-            let exit = route.exit.filter(|_| arrived.is_none());
+            let exit = if arrived.is_none() { route.rest.exit } else { None };
             match (self.division, exit) {
                 (Some(division), _) => {
                     let place = (at, arrived, target);
-                    let over = self.waypoints.zip(route.waypoint);
+                    let over = self.waypoints.zip(waypoint);
                     self.divided.find((division, over), &self.config, place, exit);
                     self.divided.list(&mut self.candidates, &mut self.ranges);
                 }
@@ -142,21 +143,19 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if no other
         // wants it.
-        let taken = match (stops, self.candidates.is_empty()) {
-            (0, _) => self.channels.arbiter.take_link(&self.candidates, slot),
+        match (stops, self.candidates.is_empty()) {
+            (0, _) => {
+                if let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot) {
+                    return self.take_link(slot, vertex, link, to);
+                }
+            }
             (1, true) => {
                 let pool = Pool::Consumption(route.next_stops(self.network)[0], worm.class);
-                self.channels.arbiter.take_member(pool, slot)
+                if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
+                    return self.reach_end(slot, vertex, channel);
+                }
             }
-            _ => None,
-        };
-        if let Some(channel) = taken {
-            if delivers {
-                self.reach_end(slot, vertex, channel);
-            } else {
-                self.take_link(slot, vertex, channel, self.network.to(channel));
-            }
-            return;
+            _ => {}
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -379,7 +378,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Route::Path(route, _) => {
                     if let Some((first, further)) = grant.pooled.split_first() {
                         route.hop_mut(grant.vertex).consumption = first.raw();
-                        route.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
+                        route.rest.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
                         route.reach_stops(grant.pooled.len(), self.network);
                     }
                     match grant.links.first() {

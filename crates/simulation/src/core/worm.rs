@@ -3,6 +3,8 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
+use std::ops::{Deref, DerefMut};
+
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{RoutingRelation, VcRange};
@@ -29,15 +31,15 @@ pub struct WormState<F: Flits> {
     pub(crate) timers: u32,
     /// Requests that wait.
     pub(crate) requests: u32,
-    pub(crate) from: NodeId,
-    /// The one consumption channel that it may use at each node.
-    pub(crate) class: Option<u8>,
     /// The virtual channels that it may take of links.
     pub(crate) virtual_channels: VcRange,
     /// Whether the slot is in use.
     pub(crate) live: bool,
     pub(crate) route: Route<F>,
     pub(crate) message: u64,
+    pub(crate) from: NodeId,
+    /// The one consumption channel that it may use at each node.
+    pub(crate) class: Option<u8>,
     /// Worms that its deliveries trigger, as a list through `sibling`.
     pub(crate) first_child: u32,
     pub(crate) sibling: u32,
@@ -51,6 +53,15 @@ pub struct WormState<F: Flits> {
     pub(crate) waited: u64,
     /// The parts of the latency until it was ready.
     pub(crate) carried: LatencyParts,
+}
+
+impl<F: Flits> WormState<F> {
+    /// Reads what every hop looks at, for a cache to have it; the number means nothing.
+    #[inline]
+    pub(super) fn read(&self) -> u32 {
+        let Route::Path(route, flits) = &self.route else { return 0 };
+        self.flits ^ route.tail ^ F::settled(flits)
+    }
 }
 
 impl<F: Flits> Default for WormState<F> {
@@ -79,10 +90,12 @@ impl<F: Flits> Default for WormState<F> {
     }
 }
 
-/// Where it has got to, and what is known of its flits there.
+/// Where it has got to, and what is known of its flits there. In this order, too.
+#[repr(C)]
 pub(crate) enum Route<F: Flits> {
     Path(PathRoute, F::OfPath),
-    Tree(TreeRoute, F::OfTree),
+    /// In memory of its own, as there may be millions of worms, and paths need less.
+    Tree(Box<TreeRoute>, F::OfTree),
 }
 
 impl<F: Flits> Default for Route<F> {
@@ -104,6 +117,11 @@ pub trait Flits {
     /// The lags of the links that a path worm has taken, from its sender's router on; empty if links take one cycle.
     fn lags(_: &Self::OfPath) -> &[u32] {
         &[]
+    }
+
+    /// The first vertex of a path worm whose departure is not known.
+    fn settled(_: &Self::OfPath) -> u32 {
+        u32::MAX
     }
 
     /// Of a tree worm that has not begun, with so many header flits and flits in all.
@@ -140,7 +158,7 @@ pub struct Surroundings<'a, O> {
 #[repr(C)]
 pub(crate) struct PathRoute {
     /// A ring, as large as a power of two, with the vertices from the one before `tail`, from where flits enter that, to the one where the header is, or is heading for.
-    hops: Vec<Hop>,
+    hops: Box<[Hop]>,
     /// The vertices so far, and the first of those in the ring: at most `tail - 1`.
     pub(super) end: u32,
     origin: u32,
@@ -148,18 +166,54 @@ pub(crate) struct PathRoute {
     pub(crate) tail: u32,
     /// The router of the last vertex.
     pub(crate) at: RouterId,
-    /// Address flits stripped at vertices before `tail`.
-    pub(crate) stripped: u32,
     /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
     ahead: u32,
     position: u32,
-    /// The position in `stops` of the next stop, and its router.
-    next_stop: u32,
     pub(crate) heads_for: RouterId,
+    /// The position in `stops` of the next stop, whose router that is.
+    next_stop: u32,
+    /// Address flits stripped at vertices before `tail`.
+    pub(crate) stripped: u32,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
+    pub(crate) rest: Rest,
+}
+
+/// What few hops look at, in memory of its own from the first path worm in a slot on.
+pub(crate) struct Rest(Option<Box<PathRest>>);
+
+impl Deref for Rest {
+    type Target = PathRest;
+
+    #[inline]
+    fn deref(&self) -> &PathRest {
+        const NOTHING: &PathRest = &PathRest::NOTHING;
+        self.0.as_deref().unwrap_or(NOTHING)
+    }
+}
+
+impl DerefMut for Rest {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PathRest {
+        self.0.get_or_insert_with(|| Box::new(PathRest::NOTHING))
+    }
+}
+
+impl PathRest {
+    const NOTHING: Self = Self {
+        exit: None,
+        waypoint: None,
+        further: Vec::new(),
+        stops: Vec::new(),
+        strips: Vec::new(),
+        since_strip: Vec::new(),
+    };
+}
+
+/// The part of a path worm's route that few hops look at.
+pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
     /// A router that it goes to before its first stop.
     pub(crate) waypoint: Option<RouterId>,
@@ -199,38 +253,57 @@ impl Hop {
 impl Default for PathRoute {
     fn default() -> Self {
         Self {
-            hops: Vec::new(),
+            hops: Box::default(),
             end: 0,
             origin: 0,
             tail: 0,
             at: RouterId::new(0),
-            stripped: 0,
             ahead: 0,
             position: 0,
-            next_stop: 0,
             heads_for: RouterId::new(0),
+            next_stop: 0,
+            stripped: 0,
             named: false,
             complete: false,
-            exit: None,
-            waypoint: None,
-            further: Vec::new(),
-            stops: Vec::new(),
-            strips: Vec::new(),
-            since_strip: Vec::new(),
+            rest: Rest(None),
         }
     }
 }
 
 impl PathRoute {
+    /// Reads where the next vertex will be; the number means nothing.
+    #[inline]
+    pub(super) fn read(&self) -> u32 {
+        self.place(self.end).map_or(0, |hop| hop.consumption)
+    }
+
+    /// The channel that leads to a vertex, if it is in the ring, or another one.
+    #[inline]
+    pub(super) fn left_by(&self, vertex: u32) -> u32 {
+        self.place(vertex).map_or(0, |hop| hop.entered_by.raw())
+    }
+
+    #[inline]
+    fn place(&self, vertex: u32) -> Option<&Hop> {
+        self.hops.get(vertex as usize & self.hops.len().wrapping_sub(1))
+    }
+
+    /// The next channel; where that is not known, the first and the last one that leave the router.
+    #[inline]
+    pub(super) fn next_channels(&self, network: &Network) -> [u32; 2] {
+        let (first, end) = network.output_places(self.at);
+        if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
+    }
+
     /// Starts over, before the sender's processor, with the stops of another worm.
     ///
     /// Leaves those of the one before in their place.
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
-        debug_assert!(self.hops.is_empty() && self.further.is_empty());
-        self.strips.clear();
-        self.since_strip.clear();
-        std::mem::swap(&mut self.stops, stops);
-        (self.exit, self.waypoint) = (exit, None);
+        debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
+        self.rest.strips.clear();
+        self.rest.since_strip.clear();
+        std::mem::swap(&mut self.rest.stops, stops);
+        (self.rest.exit, self.rest.waypoint) = (exit, None);
         (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
         self.complete = false;
         self.head_for(network);
@@ -246,7 +319,7 @@ impl PathRoute {
     /// The channel that the way begins with or turns into, if the relation says it without a list.
     #[inline(never)]
     pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
-        if self.at == self.heads_for || self.exit.is_some() && self.last() == 1 {
+        if self.at == self.heads_for || self.last() == 1 && self.rest.exit.is_some() {
             return None;
         }
         let way = routing.straight(self.at, self.heads_for)?;
@@ -257,19 +330,19 @@ impl PathRoute {
     /// The next stop, and those directly behind it at the same router.
     #[inline]
     pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
-        let stops = &self.stops[self.next_stop as usize..];
+        let stops = &self.rest.stops[self.next_stop as usize..];
         let here = |&&stop: &&NodeId| network.router_of(stop) == self.heads_for;
         &stops[..stops.iter().take_while(here).count()]
     }
 
     /// All stops.
     pub(crate) fn stops(&self) -> &[NodeId] {
-        &self.stops
+        &self.rest.stops
     }
 
     /// The first stop behind the next so many.
     pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
-        self.stops.get(self.next_stop as usize + stops).copied()
+        self.rest.stops.get(self.next_stop as usize + stops).copied()
     }
 
     /// The consumption channels of the next so many stops are granted: there is another to head for, or none.
@@ -282,12 +355,12 @@ impl PathRoute {
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
         let first = self.hop(vertex).consumption;
-        let further = self.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
+        let further = self.rest.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
         (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
     }
 
     fn head_for(&mut self, network: &Network) {
-        if let Some(&stop) = self.stops.get(self.next_stop as usize) {
+        if let Some(&stop) = self.rest.stops.get(self.next_stop as usize) {
             self.heads_for = network.router_of(stop);
         }
     }
@@ -320,7 +393,7 @@ impl PathRoute {
         if 4 * held.len() <= 3 * capacity as usize && capacity > 0 {
             return;
         }
-        let mut larger = pool.get(2 * capacity as usize);
+        let mut larger = pool.get(capacity as usize);
         let mask = larger.len() as u32 - 1;
         held.for_each(|vertex| larger[(vertex & mask) as usize] = *self.hop(vertex));
         pool.put(std::mem::replace(&mut self.hops, larger));
@@ -334,7 +407,7 @@ impl PathRoute {
 
     /// Returns its memory to the pool.
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
-        self.further.clear();
+        self.rest.further.clear();
         pool.put(std::mem::take(&mut self.hops));
     }
 
@@ -347,9 +420,9 @@ impl PathRoute {
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
     pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == self.heads_for && self.waypoint.is_none();
+        self.named = vertex > 1 && self.at == self.heads_for && self.rest.waypoint.is_none();
         if self.named {
-            self.strips.push(vertex - 1);
+            self.rest.strips.push(vertex - 1);
         }
         self.named
     }
@@ -382,26 +455,38 @@ impl PathRoute {
 
 /// Memory for the vertices of path worms, by powers of two: worms take it when they enter the network and give it back when they
 /// have left, so that it is that of the worms in the network at the same time, and nothing is allocated in the long run.
-#[derive(Default)]
 pub(crate) struct HopPool {
-    spare: Vec<Vec<Vec<Hop>>>,
+    spare: Vec<Vec<Box<[Hop]>>>,
+    /// The first number of vertices that a worm gets.
+    first: usize,
 }
 
 impl HopPool {
-    /// The least number of vertices that is given out.
+    /// The least number of vertices that is given out to worms that get on, and to those that have not left their senders where these are many: of a million,
+    /// most may wait there.
     const LEAST: usize = 32;
+    const WAITING: usize = 4;
 
-    /// A ring for so many vertices, a power of two, or for the least that is given out.
-    fn get(&mut self, capacity: usize) -> Vec<Hop> {
-        let capacity = capacity.max(Self::LEAST);
-        let class = (capacity / Self::LEAST).ilog2() as usize;
-        let spare = self.spare.get_mut(class).and_then(Vec::pop);
-        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity])
+    pub(super) fn new(many: bool) -> Self {
+        Self { spare: Vec::new(), first: if many { Self::WAITING } else { Self::LEAST } }
     }
 
-    fn put(&mut self, hops: Vec<Hop>) {
-        let Some(class) = (hops.len() / Self::LEAST).checked_ilog2() else { return };
-        let class = class as usize;
+    fn class(capacity: usize) -> Option<usize> {
+        match capacity / Self::LEAST {
+            0 => (capacity > 0).then_some(0),
+            times => Some(times.ilog2() as usize + 1),
+        }
+    }
+
+    /// A ring for more than so many vertices.
+    fn get(&mut self, more_than: usize) -> Box<[Hop]> {
+        let capacity = if more_than == 0 { self.first } else { (2 * more_than).max(Self::LEAST) };
+        let spare = Self::class(capacity).and_then(|class| self.spare.get_mut(class)?.pop());
+        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice())
+    }
+
+    fn put(&mut self, hops: Box<[Hop]>) {
+        let Some(class) = Self::class(hops.len()) else { return };
         if self.spare.len() <= class {
             self.spare.resize_with(class + 1, Vec::new);
         }

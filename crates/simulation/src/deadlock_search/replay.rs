@@ -1,7 +1,6 @@
 //! Runs schedules on the engines, to find one that deadlocks.
 
 use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::NodeId;
 use wormcast_network::watch::step_every;
@@ -13,7 +12,7 @@ use super::worms::{Resources, Waiting};
 use super::{ScheduledMessage, Sendable};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::Cycle;
-use crate::rng::{Purpose, generator};
+use crate::rng::{Purpose, Random, generator};
 use crate::run::result::Deadlock;
 use crate::wormhole::flit::FlitEngine;
 use crate::wormhole::worm::WormEngine;
@@ -34,7 +33,7 @@ pub(super) struct Stage<'a> {
     pub(super) routing: &'a dyn RoutingRelation,
     pub(super) config: EngineConfig,
     pub(super) messages: &'a [Sendable],
-    random: Xoshiro256PlusPlus,
+    random: Random,
     /// Runs so far.
     pub(super) runs: u64,
 }

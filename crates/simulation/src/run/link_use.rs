@@ -21,6 +21,10 @@ impl Crossing {
     }
 }
 
+/// The counts of so many links do not fit into a cache: additions are put off until there are `NOTED` of them.
+const MANY: usize = 1 << 15;
+const NOTED: usize = 256;
+
 /// Counts flits that crossed links and cycles in which these were held, between two cycles of a run. Memory: 8 bytes a link.
 pub(crate) struct LinkCounter {
     /// Cycles that all links were held, to their release if that is known, less the grant times of the other `holders`: adding the time for
@@ -29,6 +33,8 @@ pub(crate) struct LinkCounter {
     holders: i64,
     /// Flits that have crossed each link since the window was opened, less those that its holder had sent before.
     flits: Vec<i64>,
+    /// What of that has still to be added, link by link: memory is waited for once for many of them.
+    noted: Vec<(u32, u32)>,
     /// The first cycle of the window, and cycles held before.
     opened: Option<(Cycle, i64)>,
     closed: LinkUse,
@@ -36,7 +42,7 @@ pub(crate) struct LinkCounter {
 
 impl LinkCounter {
     pub(crate) fn new(links: usize) -> Self {
-        Self { held: 0, holders: 0, flits: vec![0; links], opened: None, closed: LinkUse::default() }
+        Self { held: 0, holders: 0, flits: vec![0; links], noted: Vec::new(), opened: None, closed: LinkUse::default() }
     }
 
     /// A counter for another one, which takes what it has counted from time to time.
@@ -48,6 +54,7 @@ impl LinkCounter {
     pub(crate) fn take(&mut self, part: &mut Self) {
         self.held += std::mem::take(&mut part.held);
         self.holders += std::mem::take(&mut part.holders);
+        part.add_noted();
         for (count, of_part) in self.flits.iter_mut().zip(&mut part.flits) {
             let flits = std::mem::take(of_part);
             if self.opened.is_some() {
@@ -67,13 +74,32 @@ impl LinkCounter {
     /// It has become known that a channel is released in cycle `at`.
     #[inline]
     pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
-        if let Some(count) = self.flits.get_mut(channel.index()) {
+        if channel.index() < self.flits.len() {
             self.held += at as i64 + 1;
             self.holders -= 1;
             // What crosses after the window is no part of it.
             if self.opened.is_some() {
-                *count += i64::from(flits);
+                if self.flits.len() < MANY {
+                    self.flits[channel.index()] += i64::from(flits);
+                } else {
+                    self.note(channel, flits);
+                }
             }
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, channel: ChannelId, flits: u32) {
+        self.noted.push((channel.raw(), flits));
+        if self.noted.len() == NOTED {
+            self.add_noted();
+        }
+    }
+
+    #[inline(never)]
+    fn add_noted(&mut self) {
+        for (link, flits) in self.noted.drain(..) {
+            self.flits[link as usize] += i64::from(flits);
         }
     }
 
@@ -92,6 +118,7 @@ impl LinkCounter {
     /// Ends it at the beginning of cycle `now`.
     pub(crate) fn close(&mut self, now: Cycle, crossing: &Crossing) {
         let Some((from, held_before)) = self.opened.take() else { return };
+        self.add_noted();
         let cycles = now.saturating_sub(from) as f64;
         if cycles == 0.0 || self.flits.is_empty() {
             return;

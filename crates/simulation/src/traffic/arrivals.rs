@@ -1,5 +1,8 @@
 //! The next arrival of each node: a calendar queue (Brown 1988).
 
+use std::cmp::Reverse;
+
+use crate::calendar::sort;
 use crate::observers::observer::Cycle;
 
 /// No node.
@@ -100,7 +103,7 @@ impl Arrivals {
             node = behind;
         }
         if self.due.len() > 1 {
-            self.due.sort_unstable_by(|one, other| other.cmp(one));
+            sort(&mut self.due, |&arrival| Reverse(arrival));
         }
     }
 

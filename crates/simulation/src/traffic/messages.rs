@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::NodeId;
 
 use super::arrivals::Arrivals;
 use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
 use crate::config::{Count, Destinations, Process};
 use crate::observers::observer::Cycle;
-use crate::rng::{Purpose, generator};
+use crate::rng::{Purpose, Random, generator};
 use crate::traffic::trace::{Trace, TraceMessage};
 
 /// A message that is generated.
@@ -77,7 +76,7 @@ pub(crate) struct Generator {
 }
 
 struct NodeArrivals {
-    rng: Xoshiro256PlusPlus,
+    rng: Random,
     /// The continuous time of the last arrival, in cycles (Poisson and exponential).
     clock: f64,
     /// The cycle after the last arrival.
@@ -153,7 +152,7 @@ impl Generator {
     /// Draws different nodes, in random order, into `chosen`.
     fn distinct(
         &mut self,
-        rng: &mut Xoshiro256PlusPlus,
+        rng: &mut Random,
         count: u32,
         except: Option<NodeId>,
         mut chosen: Vec<NodeId>,
@@ -192,7 +191,7 @@ impl Generator {
         state.messages += 1;
         let traffic = &*self.traffic;
         let source = NodeId::new(node);
-        let draw = |rng: &mut Xoshiro256PlusPlus, count: Count| rng.random_range(count.least..=count.most);
+        let draw = |rng: &mut Random, count: Count| rng.random_range(count.least..=count.most);
         let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
         let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
         let spare = std::mem::take(&mut self.spare);

@@ -60,17 +60,25 @@ impl<'a, O: Observer, M: Movement<O>> WormholeEngine<'a, O, M> {
     }
 
     /// Finds the worms that wait for each other forever.
-    fn searched<T>(&mut self, found: impl FnOnce(&mut Core<'a, O, M>, &mut Search) -> T) -> T {
-        M::catch_up(self);
+    fn searched<T>(&mut self, found: impl FnOnce(&mut Self, &mut Search) -> T) -> T {
+        if O::RELEASES {
+            M::catch_up(self);
+        }
         let mut search = std::mem::take(&mut self.core.search);
         self.core.find_dead(&mut search, |slot| M::is_stuck(self, slot));
-        let found = found(&mut self.core, &mut search);
+        let found = found(self, &mut search);
         self.core.search = search;
         found
     }
 
     fn find_deadlock(&mut self) -> Option<Deadlock> {
-        self.searched(|core, search| core.deadlock(search))
+        self.searched(|engine, search| {
+            if search.found_any() {
+                // What dead worms hold is named.
+                M::catch_up(engine);
+            }
+            engine.core.deadlock(search)
+        })
     }
 
     /// As [`Engine::run_until`]. If the engine is to be drained, the last worm ends it: what was arranged for a channel that worms waited
@@ -170,7 +178,8 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
     }
 
     fn worms(&mut self) -> Vec<WormAtEnd> {
-        self.searched(|core, search| core.worms_at_end(search))
+        M::catch_up(self);
+        self.searched(|engine, search| engine.core.worms_at_end(search))
     }
 
     fn observer(&self) -> &O {

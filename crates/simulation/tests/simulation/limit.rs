@@ -25,6 +25,8 @@ fn a_program_for_one_case_finds_the_same_latencies() {
         (11, 9, 2, 2.0, 3000),
         (16, 64, 4, 0.2, 2000),
         (24, 16, 4, 20.0, 4000),
+        // Links that do not fit into a cache.
+        (96, 16, 4, 2.0, 1000),
     ] {
         let case = Case { side, flits, buffer, rate, cycle_ns: 5.0, messages, seed: u64::from(side + flits) };
         let network = format!("mesh:{side}x{side}").parse::<TopologySpec>().unwrap().build().unwrap();

@@ -5,6 +5,7 @@ mod engines;
 mod equality;
 mod equations;
 mod fabric;
+mod large;
 mod limit;
 mod mesh_trees;
 mod oracle;

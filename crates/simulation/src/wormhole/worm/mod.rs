@@ -26,7 +26,7 @@ use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
 use copies::{CopyTimes, Granted};
 use header_flits::HeaderFlitTimes;
-use paths::{Pace, PathTimes};
+use paths::{Late, Pace, PathTimes};
 use trees::TreeTimes;
 
 /// The worm engine. Memory: that of the core, 56 bytes a vertex of tree worms, and with tree headers as much again and 24 for each
@@ -41,7 +41,7 @@ pub struct WormMovement {
     /// What a tree was granted in the step at hand.
     copies: Granted,
     /// Windows of path worms that are gone, kept for their memory.
-    windows: Vec<VecDeque<u32>>,
+    windows: Vec<VecDeque<Late>>,
 }
 
 /// What is known of the flits of a worm that branches.
@@ -49,7 +49,7 @@ pub enum BranchTimes {
     /// In lockstep, behind one common header.
     Lockstep(TreeTimes),
     /// In lockstep, with header flits that routers strip.
-    HeaderFlits(HeaderFlitTimes),
+    HeaderFlits(Box<HeaderFlitTimes>),
     /// Branches copy flits independently.
     Copies(CopyTimes),
 }
@@ -82,10 +82,16 @@ impl Flits for WormMovement {
         *times = PathTimes::default();
     }
 
+    #[inline]
+    fn settled(times: &PathTimes) -> u32 {
+        times.first_unknown()
+    }
+
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> BranchTimes {
         match config.replication {
             BranchReplication::Lockstep if config.header.strips_trees() => {
-                BranchTimes::HeaderFlits(HeaderFlitTimes::new(route, header, flits - header, config.buffer))
+                let times = HeaderFlitTimes::new(route, header, flits - header, config.buffer);
+                BranchTimes::HeaderFlits(Box::new(times))
             }
             BranchReplication::Lockstep => BranchTimes::Lockstep(TreeTimes::new(route, flits, config.buffer)),
             BranchReplication::Independent => BranchTimes::Copies(CopyTimes::new(route, flits)),
@@ -129,7 +135,7 @@ impl Flits for WormMovement {
 /// The last departure of a worm that is known. Until a header gets on, there is no later one.
 fn last_departure(route: &Route<WormMovement>) -> Cycle {
     match route {
-        Route::Path(_, times) => times.last_departure(),
+        Route::Path(route, times) => times.last_departure(route),
         Route::Tree(_, times) => times.last_departure(),
     }
 }
@@ -370,5 +376,26 @@ fn each_branch_held(
         }
         let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
         held.for_each(|delivery| visit(delivery.channel, 0, consumed(delivery)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where something lies behind the beginning of a worm.
+    fn offset<T>(worm: &WormState<WormMovement>, part: &T) -> usize {
+        std::ptr::from_ref(part) as usize - std::ptr::from_ref(worm) as usize + size_of::<T>()
+    }
+
+    #[test]
+    fn what_every_hop_looks_at_of_a_worm_is_in_two_cache_lines() {
+        let worm = WormState::<WormMovement>::default();
+        assert_eq!(std::ptr::from_ref(&worm) as usize % 64, 0);
+        let Route::Path(route, times) = &worm.route else { unreachable!("a slot that is not in use") };
+        let ends =
+            [offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
+        assert!(ends.iter().all(|&end| end <= 128), "{ends:?}");
+        assert!(size_of_val(&worm) <= 320, "{}", size_of_val(&worm));
     }
 }

@@ -12,25 +12,35 @@ use crate::core::worm::{Hop, PathRoute};
 use crate::observers::observer::{Cycle, Observer};
 
 /// What follows from when a path worm's header has left its vertices.
+///
+/// What every hop looks at comes first: in that order, and not in the compiler's.
 #[derive(Default)]
+#[repr(C)]
 pub struct PathTimes {
     /// The first vertex whose departure is not known.
     settled: u32,
+    /// The first vertex of the window, or 0: the processor never holds the maximum of a window that begins behind it.
+    late: u32,
+    /// When the header left the vertex that it left last, or `Cycle::MAX`.
+    left_at: Cycle,
+    /// Whether an address flit was stripped.
+    strips: bool,
+    /// The number of the first flit that left the vertex that the header left last.
+    passed: u32,
     /// Vertices before this one have been put into the window, if something was stripped.
     window_end: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
-    window: VecDeque<u32>,
-    /// The number of the first flit that left the vertex that the header left last.
-    passed: u32,
-    /// When the header left the vertex that it left last, or `Cycle::MAX`.
-    left_at: Cycle,
-    /// The last departure that is known.
-    last_departure: Cycle,
+    window: VecDeque<Late>,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
     strip_at: Cycle,
-    /// Whether an address flit was stripped.
-    strips: bool,
+}
+
+/// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Late {
+    vertex: u32,
+    weight: i64,
 }
 
 /// What the flits of a worm depend on besides its header.
@@ -61,12 +71,12 @@ impl Pace {
 
 impl PathTimes {
     /// The worm enters the network; `window` is empty.
-    pub(super) fn start(&mut self, window: VecDeque<u32>) {
+    pub(super) fn start(&mut self, window: VecDeque<Late>) {
         *self = Self { window, passed: 1, left_at: Cycle::MAX, strip_at: Cycle::MAX, ..Self::default() };
     }
 
     /// The worm has left it: gives the memory of its window back.
-    pub(super) fn retire(&mut self) -> VecDeque<u32> {
+    pub(super) fn retire(&mut self) -> VecDeque<Late> {
         self.window.clear();
         std::mem::take(&mut self.window)
     }
@@ -87,7 +97,7 @@ impl PathTimes {
     fn leaves_stripping(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
         if self.strip_at != Cycle::MAX {
             self.passed += 1;
-            route.since_strip.push((now - self.strip_at) as u32);
+            route.rest.since_strip.push((now - self.strip_at) as u32);
             self.strip_at = Cycle::MAX;
         }
         route.hop_mut(vertex).first = self.passed;
@@ -102,9 +112,20 @@ impl PathTimes {
         }
     }
 
+    /// The last of what every hop looks at.
+    #[cfg(test)]
+    pub(super) fn last_of_every_hop(&self) -> &bool {
+        &self.strips
+    }
+
+    #[inline]
+    pub(super) fn first_unknown(&self) -> u32 {
+        self.settled
+    }
+
     /// The last departure that is known. Until a header gets on, there is no later one.
-    pub(super) fn last_departure(&self) -> Cycle {
-        self.last_departure
+    pub(super) fn last_departure(&self, route: &PathRoute) -> Cycle {
+        self.settled.checked_sub(1).map_or(0, |last| route.hop(last).departs)
     }
 
     /// Whether [`settle`](Self::settle) may find anything.
@@ -139,16 +160,18 @@ impl PathTimes {
     fn settle_first<O: Observer>(&mut self, route: &mut PathRoute, pace: Pace, departures: &mut Departures<'_, O>) {
         let v = self.settled;
         let mut held_until = route.hop(v).leaves;
-        if self.window.front().is_some_and(|&m| m <= v) {
+        if self.late != 0 && self.late <= v {
             self.forget_until(v);
         }
-        if let Some(&m) = self.window.front() {
-            let room = u64::from(m - v) * u64::from(pace.buffer);
-            held_until = held_until.max(route.hop(m).leaves.saturating_sub(room));
+        if self.late != 0
+            && let Some(late) = self.window.front()
+        {
+            // The first flit is the header.
+            held_until =
+                held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
         }
-        self.last_departure = held_until + Cycle::from(pace.flits - 1);
         let hop = route.hop_mut(v);
-        hop.departs = self.last_departure;
+        hop.departs = held_until + Cycle::from(pace.flits - 1);
         let hop = *hop;
         self.settled += 1;
         departures.found(route, v, hop);
@@ -157,19 +180,23 @@ impl PathTimes {
     /// Takes the vertices out of the window that the first one waits for no longer.
     #[inline(never)]
     fn forget_until(&mut self, v: u32) {
-        while self.window.front().is_some_and(|&m| m <= v) {
+        while self.window.front().is_some_and(|late| late.vertex <= v) {
             self.window.pop_front();
         }
+        self.late = self.window.front().map_or(0, |late| late.vertex);
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
     #[inline(never)]
     fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace) {
         let weight = pace.weight(vertex, route.hop(vertex));
-        while self.window.back().is_some_and(|&m| pace.weight(m, route.hop(m)) <= weight) {
+        while self.window.back().is_some_and(|late| late.weight <= weight) {
             self.window.pop_back();
         }
-        self.window.push_back(vertex);
+        if self.window.is_empty() {
+            self.late = vertex;
+        }
+        self.window.push_back(Late { vertex, weight });
     }
 
     /// The times where something is stripped.
@@ -203,27 +230,26 @@ impl PathTimes {
                 self.add_to_window(route, self.window_end, pace);
                 self.window_end += 1;
             }
-            while self.window.front().is_some_and(|&m| m < v) {
+            while self.window.front().is_some_and(|late| late.vertex < v) {
                 self.window.pop_front();
             }
-            if let Some(&m) = self.window.front() {
+            if let Some(late) = self.window.front() {
                 let start = i64::from(pace.flits) + (u64::from(v) * u64::from(pace.buffer)) as i64;
-                last = last.max(pace.weight(m, route.hop(m)) + start);
+                last = last.max(late.weight + start);
             }
             // The flit that is paced by the one stripped just behind the window.
             let behind = self.window_end;
             if behind < known {
                 let Hop { leaves, first, .. } = *route.hop(behind);
                 if pace.flit(behind, v) == i64::from(first) - 1
-                    && let Ok(strip) = route.strips.binary_search(&(behind - 1))
+                    && let Ok(strip) = route.rest.strips.binary_search(&(behind - 1))
                 {
-                    last = last.max((leaves - Cycle::from(route.since_strip[strip])) as i64);
+                    last = last.max((leaves - Cycle::from(route.rest.since_strip[strip])) as i64);
                 }
             }
             let hop = route.hop_mut(v);
             hop.departs = last as Cycle;
             let hop = *hop;
-            self.last_departure = last as Cycle;
             self.settled += 1;
             departures.found(route, v, hop);
         }
@@ -239,7 +265,6 @@ impl PathTimes {
         departures: &mut Departures<'_, O>,
     ) {
         let mut held_until = 0;
-        self.last_departure = route.hop(known - 1).leaves + Cycle::from(pace.flits - 1);
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
         for vertex in (self.settled..known).rev() {
             let hop = route.hop_mut(vertex);
