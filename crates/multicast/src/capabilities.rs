@@ -58,6 +58,9 @@ pub trait Covers: Send + Sync {
 
 /// Plans that depend on what was sent before in a run, such as on trees that are set up. [`Algorithm::plan`] is then the plan without any such history, or with all that helps.
 pub trait Remembers: Send + Sync {
+    /// The option that makes it remember, which makes no difference to a multicast that is planned by itself.
+    fn asked_by(&self) -> AlgorithmOption;
+
     /// The state of a run before its first message.
     fn session(&self) -> Box<dyn Session + '_>;
 }

@@ -206,7 +206,9 @@ mod tests {
     fn names_that_are_numbers_are_told_of_and_taken_where_no_node_has_that_number() {
         let network = |names: [&str; 4]| {
             let mut builder = crate::NetworkBuilder::new("yed.json");
-            names.map(|name| builder.router(name).unwrap());
+            for name in names {
+                builder.router(name).unwrap();
+            }
             builder.build().unwrap()
         };
         let shifted = network(["1", "2", "3", "4"]);

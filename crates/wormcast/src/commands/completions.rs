@@ -10,9 +10,7 @@ use crate::program;
 
 /// Print a completion script for a shell.
 #[derive(Args)]
-#[command(
-    after_help = "Example:\n  mkdir -p ~/.local/share/bash-completion/completions\n  wormcast completions bash > ~/.local/share/bash-completion/completions/wormcast"
-)]
+#[command(after_help = "Example:\n  wormcast completions bash > wormcast.bash")]
 pub(crate) struct Arguments {
     /// The shell.
     shell: Shell,

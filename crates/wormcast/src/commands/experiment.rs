@@ -128,6 +128,8 @@ pub(super) fn warn_of_idle(experiment: &Experiment, points: &[Point], jobs: &[Jo
     }
     let networks = jobs.iter().filter_map(|job| job.scenario().ok()).map(Scenario::network);
     let told: BTreeSet<String> = networks.filter_map(|network| misleading_name(network)).collect();
-    told.iter().for_each(|told| Failure::warn(told));
+    for told in told {
+        Failure::warn(&told);
+    }
     Ok(())
 }

@@ -286,6 +286,22 @@ fn letters_that_the_png_cannot_show_are_named() {
     assert!(folder.read("results/e.svg").contains("\u{5ef6}\u{8fdf}"));
 }
 
+/// The tables of `vctm` are filled in runs; a plan by itself has its tree set up, however few entries there are.
+#[test]
+fn entries_of_tables_are_of_runs() {
+    let warned = "makes no difference: what is planned by itself finds all that it needs set up";
+    let entries = ["--topology=mesh:8x8", "--algorithm=vctm", "--option=entries=1"];
+    let plan = [&["plan"], &entries[..], &["--source=3,3", "--destinations=1,4;2,3;7,7"]].concat();
+    let run = crate::wormcast(&plan);
+    assert!(run.code == 0 && run.stderr.contains(&format!("`--option entries` {warned}")), "{run:?}");
+    let run = crate::wormcast(&[&["routing"], &entries[..]].concat());
+    assert!(run.stderr.contains(&format!("`--option entries` {warned}")), "{run:?}");
+    let request =
+        r#"{"topology":"mesh:8x8","algorithm":"vctm","options":{"entries":1},"source":3,"destinations":[4,1]}"#;
+    let answer = crate::wormcast_with_input(&["plan", "--batch", "-"], request);
+    assert!(answer.stdout.contains(&format!("`entries` {warned}")), "{answer:?}");
+}
+
 #[test]
 fn a_split_over_one_tree_is_warned_of() {
     let reason = "there is one tree without failed links, and nothing to split over";

@@ -103,6 +103,10 @@ impl Algorithm for Vctm {
 }
 
 impl Remembers for Vctm {
+    fn asked_by(&self) -> AlgorithmOption {
+        AlgorithmOption::Entries
+    }
+
     fn session(&self) -> Box<dyn Session + '_> {
         let entries = vec![Vec::new(); self.routing().network().routers()];
         Box::new(Tables { vctm: self, entries, numbers: HashMap::new() })
