@@ -367,11 +367,11 @@ fn a_comparison_that_is_refused_leaves_nothing() {
 /// Editors of graphs call vertices 1, 2, 3; numbers of nodes begin with 0.
 #[test]
 fn names_that_are_numbers_of_others_are_warned_of() {
-    let vertices: String =
-        (0..4).map(|id| format!("<node id='n{id}'><data key='l'>{}</data></node>", id + 1)).collect();
-    let edges: String = (0..3).map(|id| format!("<edge source='n{id}' target='n{}'/>", id + 1)).collect();
+    let vertices = (0..4).map(|id| format!("<node id='n{id}'><data key='l'>{}</data></node>", id + 1));
+    let edges = (0..3).map(|id| format!("<edge source='n{id}' target='n{}'/>", id + 1));
+    let inner = vertices.chain(edges).collect::<Vec<_>>().concat();
     let key = "<key id='l' for='node' attr.name='label' attr.type='string'/>";
-    let graph = format!("<graphml>{key}<graph edgedefault='undirected'>{vertices}{edges}</graph></graphml>");
+    let graph = format!("<graphml>{key}<graph edgedefault='undirected'>{inner}</graph></graphml>");
     let folder = Folder::with(&[("idle.toml", IDLE), ("yed.graphml", &graph)]);
     let warned = "is called `1`, and where nodes are asked for, 1 is the number of another one";
     let of = |destinations: &str| {
