@@ -28,6 +28,8 @@ impl PlanSummary {
     /// Steps are [`WormSummary::step`](crate::WormSummary::step): a worm that shares a channel with an earlier one of the plan waits for it. By the definition
     /// that is enough if the earlier one is its sender's own or that of a node above its sender in the tree, and only then.
     ///
+    /// It was found with the steps that the summary was made with: what is changed in `worms` since makes no difference to it.
+    ///
     /// If several pairs contend, returns the one whose second worm is the first to be sent. Found with the summary, in O(channels taken + worms): where
     /// every worm on a channel descends from the one before it, each descends from all before it.
     pub fn contention(&self) -> Option<Contention> {

@@ -258,7 +258,11 @@ fn theorem_3_of(largest: u32, in_one_step: bool) -> Result<String, String> {
                 if in_one_step {
                     summary.worms.iter_mut().for_each(|worm| worm.step = 1);
                 }
-                if summary.contention().is_some() {
+                // Of one sender, two unicasts contend if they share a channel in the same step.
+                let [first, second] = &summary.worms[..] else { unreachable!("there are two unicasts") };
+                let meet = first.channels.iter().any(|channel| second.channels.contains(channel));
+                let contend = meet && first.step == second.step;
+                if contend || !in_one_step && summary.contention().is_some() {
                     return Err(format!("{} to {} and {} contend in a {dimensions}-cube", u.raw(), v.raw(), y.raw()));
                 }
             }

@@ -73,7 +73,7 @@ fn what_it_says_calls_it_by_its_name() {
     let start = concat!("own_algorithm (wormcast ", env!("CARGO_PKG_VERSION"));
     assert!(version.starts_with(start) && version.ends_with(")\n"), "{version}");
     let missing = own(&folder, &["plot", "small.toml"]).bad_input();
-    assert!(missing.ends_with("run `own_algorithm sweep` first\n"), "{missing}");
+    assert!(missing.ends_with("run `own_algorithm sweep small.toml` first\n"), "{missing}");
     for command in ["plan", "sweep"] {
         let help = own(&folder, &[command, "--help"]).success();
         let called = help.contains(&format!("Usage: own_algorithm {command}"))
