@@ -445,9 +445,9 @@ impl Experiment {
 
     /// An error in a setting as it is at a choice of values.
     pub(crate) fn error_at(&self, choice: &[usize], key: &str, message: impl Into<String>) -> Diagnostic {
-        // Of a table whose settings are swept, these tell one point from another.
-        let below = |axis: &&Axis| axis.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
-        let key = if choice.is_empty() { key } else { self.axes.iter().find(below).map_or(key, |axis| &axis.key) };
+        // Of a topology with swept parameters, these tell one point from another.
+        let parameter = |axis: &&Axis| key == "topology" && axis.key.starts_with("topology.");
+        let key = if choice.is_empty() { key } else { self.axes.iter().find(parameter).map_or(key, |axis| &axis.key) };
         match self.chosen(choice) {
             Ok(tree) => self.document.error(Document::place(&tree, key), message),
             Err(error) => error,

@@ -189,9 +189,8 @@ impl Sweeps {
         self.running().iter().for_each(|running| running.stop.stop("the server ends"));
     }
 
-    /// Whether one more can go on, with this store, which no other one has.
-    fn check_room(&self, store: &str) -> Result<(), Refusal> {
-        let all = self.running();
+    /// Whether one more can go on beside all of these, with this store, which no other one has.
+    fn check_room(all: &[Running], store: &str) -> Result<(), Refusal> {
         let goes_on = |running: &&Running| running.sweep.state == "running";
         if let Some(other) = all.iter().filter(goes_on).find(|running| running.sweep.store == store) {
             let message =
@@ -211,8 +210,9 @@ impl Sweeps {
         [file, store]: [&str; 2],
         points: usize,
     ) -> Result<(Sweep, Arc<Stop>), Refusal> {
-        self.check_room(store)?;
+        // Two requests at once may both have found room before.
         let mut all = self.running();
+        Self::check_room(&all, store)?;
         // Of a pair, the last one counts.
         all.retain(|running| {
             running.sweep.state == "running" || [&running.sweep.experiment, &running.sweep.store] != [file, store]
@@ -376,7 +376,7 @@ fn begin(state: &Shared, request: Start) -> Result<Sweep, Refusal> {
         )));
     }
     // No folder is left behind by what is refused.
-    state.sweeps.check_room(&path.display().to_string())?;
+    Sweeps::check_room(&state.sweeps.running(), &path.display().to_string())?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(state.folder.root().join(folder))
             .map_err(|error| Refusal::Failed(format!("cannot make `{}`: {error}", folder.display())))?;

@@ -383,6 +383,10 @@ fn names_that_are_numbers_of_others_are_warned_of() {
     // No node has the number 4, and one has this name.
     let last = of("4");
     assert!(last.code == 0 && last.stdout == run.stdout, "{last:?}");
+    let request = r#"{"topology":"yed.graphml","algorithm":"tree-one","source":1,"destinations":[3]}"#;
+    folder.write("requests.jsonl", request.as_bytes());
+    let answer = folder.run(&["plan", "--batch", "requests.jsonl"]);
+    assert!(answer.stdout.contains(warned), "{answer:?}");
     let simulated = ["simulate", "idle.toml", "--set=topology=yed.graphml", "--set=algorithm=tree-one"];
     let run = folder.run(&[&simulated[..], &["--set=traffic.multicast.destinations=2"]].concat());
     assert_eq!((run.code, run.stderr.matches(warned).count()), (0, 1), "{run:?}");

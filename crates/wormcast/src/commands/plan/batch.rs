@@ -15,7 +15,7 @@ use crate::lab::plain_words;
 use crate::multicast::{Algorithm, AlgorithmCache, JsonText, Multicast, Plan, PlanReport, PlanSummary, Summariser};
 use crate::network::input::{BYTE_ORDER_MARK, input_name, is_standard_input, read_text, take_standard_input};
 use crate::network::watch::ask;
-use crate::network::{MAX_FILE_BYTES, Network, TopologySpec};
+use crate::network::{MAX_FILE_BYTES, Network, TopologySpec, misleading_name};
 use crate::work::part;
 
 /// The most bytes of a line: seven million destinations by their numbers.
@@ -189,7 +189,8 @@ impl Work {
         let idle_option = idle_option(algorithm);
         let idle_option = idle_option.map(|(option, reason)| format!("`{option}` makes no difference: {reason}"));
         let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, summary), idle_option];
-        let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
+        let names = misleading_name(network);
+        let warnings: Vec<String> = left_out.into_iter().chain(names).chain(idle.into_iter().flatten()).collect();
         let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
         let report = PlanReport {
             network,

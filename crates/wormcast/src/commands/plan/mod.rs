@@ -15,7 +15,6 @@ use crate::multicast::{
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
 use crate::usage::positive;
-use crate::work;
 
 pub(super) mod batch;
 mod request;
@@ -274,9 +273,7 @@ fn write_text(out: &mut dyn Write, answer: &PlanReport) -> Result<(), Failure> {
     if summary.worms.is_empty() {
         return Ok(());
     }
-    let meeting = work::part("whether worms may meet, and the list of worms", || summary.contention());
-    let Some(meeting) = meeting else { return Ok(()) };
-    if let Some(Contention { first, second, channel }) = meeting {
+    if let Some(Contention { first, second, channel }) = summary.contention() {
         let [from, to] = [network.from(channel), network.to(channel)].map(|end| network.router_label(end));
         writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
     } else {
