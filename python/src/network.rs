@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use wormcast::network::{
-    self as net, FileFormat, HeatMapSvg, NetworkGraphml, NetworkNodeLink, NetworkSvg, NodeId, TopologySpec, parse_node,
-    parse_node_list,
+    self as net, FileFormat, HeatMapSvg, NetworkGraphml, NetworkNodeLink, NetworkSvg, NodeId, TopologySpec,
+    misleading_name, parse_node, parse_node_list,
 };
 
 use crate::failure::input;
@@ -45,6 +45,12 @@ impl Network {
     #[getter]
     fn name(&self) -> &str {
         self.network.name()
+    }
+
+    /// What is to be warned of: a node that is called by the number of another one.
+    #[getter]
+    fn misleading_name(&self) -> Option<String> {
+        misleading_name(&self.network)
     }
 
     #[getter]

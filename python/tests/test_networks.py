@@ -137,6 +137,26 @@ def test_graphs_number_and_name_their_nodes(recwarn):
         wc.Network.from_networkx(nx.Graph([("10", "20")]))
 
 
+def test_names_that_are_numbers_of_others_are_warned_of(tmp_path, recwarn):
+    vertices = [{"id": place, "label": str(place + 1)} for place in range(3)]
+    text = json.dumps({"nodes": vertices, "edges": [{"source": 0, "target": 1}, {"source": 1, "target": 2}]})
+    path = tmp_path / "names.json"
+    path.write_text(text)
+    experiment = wc.Experiment({"topology": str(path), "algorithm": "tree-one", "traffic.multicast.destinations": 1, "run.messages": 10})
+    said = "is called `1`, and where nodes are asked for, 1 is the number of another one"
+    assert not recwarn
+    assert any(said in text for text in experiment.check())
+    for make in [lambda: wc.Network(path), lambda: wc.Network.from_text(text, "names.json")]:
+        with pytest.warns(UserWarning, match=said) as told:
+            make()
+        assert [warning.filename for warning in told] == [__file__]
+    graph = nx.Graph()
+    graph.add_nodes_from([(0, {"label": "1"}), (1, {"label": "0"})])
+    graph.add_edge(0, 1)
+    with pytest.warns(UserWarning, match=said):
+        wc.Network.from_networkx(graph)
+
+
 def test_graphs_keep_what_their_attributes_say():
     graph = nx.Graph()
     graph.add_node("a", x=np.float64(1.5), y=2)

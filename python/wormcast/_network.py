@@ -30,6 +30,9 @@ class Network:
 
     Raises:
         InputError: If there is no such network, or it would not fit in memory.
+
+    Warns:
+        UserWarning: If a file calls a node by the number of another one.
     """
 
     __slots__ = ("_native", "_spec")
@@ -39,7 +42,7 @@ class Network:
             text = os.fspath(spec)
         except TypeError:
             raise _native.InputError(f"found {spec!r}; expected the text of a network, such as `mesh:16x16`, or a file") from None
-        self._native = _native.Network(text)
+        self._native = _warned(_native.Network(text), 3)
         self._spec: str | None = text
 
     @classmethod
@@ -62,7 +65,7 @@ class Network:
             InputError: If the graph is no network, or has an edge one way and none back.
 
         Warns:
-            UserWarning: If the graph numbers its nodes otherwise than the network.
+            UserWarning: If the graph numbers its nodes otherwise than the network, or calls a node by the number of another one.
 
         >>> import networkx, wormcast as wc
         >>> grid = wc.Network.from_networkx(networkx.grid_2d_graph(3, 3))
@@ -80,7 +83,7 @@ class Network:
             text = json.dumps(data, default=_plain, allow_nan=False)
         except ValueError as problem:
             raise _native.InputError("an attribute of the graph is infinite or no number, which no file has") from problem
-        return cls._of(_native.Network.of_text(f"{name}.json", text))
+        return cls._of(_warned(_native.Network.of_text(f"{name}.json", text), 3))
 
     @classmethod
     def from_text(cls, text: str, name: str = "network.edges") -> Network:
@@ -89,8 +92,11 @@ class Network:
         Args:
             text: The contents.
             name: The name for messages; its ending says which format it is, if the contents leave that open.
+
+        Warns:
+            UserWarning: If a node is called by the number of another one.
         """
-        return cls._of(_native.Network.of_text(name, text))
+        return cls._of(_warned(_native.Network.of_text(name, text), 3))
 
     def to_networkx(self) -> Any:
         """A NetworkX ``MultiGraph``, with the names of routers and nodes and the coordinates that a file gave them as attributes.
@@ -250,6 +256,13 @@ class Network:
         if self._spec is not None:
             return (Network, (self._spec,))
         return (Network.from_text, (self._native.node_link(), f"{self.name}.json"))
+
+
+def _warned(network: _native.Network, stacklevel: int) -> _native.Network:
+    """The network, after a warning if numbers of its nodes may be taken for names of others."""
+    if network.misleading_name is not None:
+        warnings.warn(network.misleading_name, stacklevel=stacklevel)
+    return network
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request};
-use wormcast_network::{Network, TopologySpec};
+use wormcast_network::{Network, TopologySpec, misleading_name};
 use wormcast_routing::{TreeDescriptor, TreeError, UnknownName};
 use wormcast_simulation::{
     ConfigError, EngineChoice, IdleSetting, Observer, Planning, Scenario, SimulationError, plan_messages,
@@ -125,6 +125,11 @@ impl Job {
     /// What is left out of the message trace, as [`Scenario::trace_warning`] says.
     pub fn trace_warning(&self) -> Option<&str> {
         self.scenario().ok()?.trace_warning()
+    }
+
+    /// A name in its network that misleads, as [`misleading_name`] says.
+    pub fn misleading_name(&self) -> Option<String> {
+        misleading_name(self.scenario().ok()?.network())
     }
 
     /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.

@@ -44,6 +44,7 @@ export interface NetworkData {
   entry_router?: number[] | null;
   unidirectional?: boolean;
   disc?: number;
+  warning?: string;
 }
 
 export interface Plan {

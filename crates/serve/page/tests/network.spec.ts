@@ -21,6 +21,13 @@ test("every kind of network is drawn", async ({ page, address }) => {
   }
 });
 
+test("names that are numbers of other nodes are warned of", async ({ page, address }) => {
+  await page.goto(`${address}/network?topology=names.json`);
+  await expect(page.locator(".panel")).toContainText("node 0 of `names.json` is called `1`, and where nodes are asked for, 1 is the number of another one.");
+  await page.goto(`${address}/plan?topology=names.json&algorithms=tree-one&source=0&destinations=2`);
+  await expect(page.locator("body")).toContainText("1 is the number of another one");
+});
+
 test("a topology that there is not is refused in the command's words", async ({ page, address }) => {
   await page.goto(`${address}/network?topology=mesh:8x`);
   await expect(page.locator(".problem")).toContainText("mesh:8x");

@@ -41,6 +41,8 @@ export default function prepare(): void {
   writeFileSync(`${FOLDER}/small.toml`, SMALL);
   writeFileSync(`${FOLDER}/slow.toml`, SMALL.replace("messages = 400", "messages = 12000"));
   writeFileSync(`${FOLDER}/ring.txt`, Array.from({ length: 6 }, (_, i) => `${i} ${(i + 1) % 6}\n`).join(""));
+  const vertices = [0, 1, 2].map((id) => ({ id, label: String(id + 1) }));
+  writeFileSync(`${FOLDER}/names.json`, JSON.stringify({ nodes: vertices, edges: [0, 1].map((source) => ({ source, target: source + 1 })) }));
   command("sweep", "small.toml");
   command("simulate", ...RUN, "--replay", "run.replay");
   command("simulate", ...DEADLOCK, "--replay", "dead.replay", "--waits", "dead.json");

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use wormcast_analysis::dependencies_of_algorithm;
 use wormcast_multicast::{Multicast, PlanReport, PortModel, check_contract, is_own, left_out};
 use wormcast_network::watch::step;
-use wormcast_network::{ChannelId, is_all_nodes, parse_node, parse_node_list};
+use wormcast_network::{ChannelId, is_all_nodes, misleading_name, parse_node, parse_node_list};
 
 use super::choice::{OFTEN, ONCE, request};
 use super::{Given, Shared, State, answer};
@@ -44,7 +44,9 @@ fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
     let list = given.need("destinations")?;
     let destinations = parse_node_list(&network, list).map_err(Refusal::bad_input)?;
     let multicast = Multicast::checked(source, &destinations).map_err(Refusal::bad_input)?;
-    let warning = if is_all_nodes(list) { None } else { left_out(&network, source, &destinations) };
+    let left_out = if is_all_nodes(list) { None } else { left_out(&network, source, &destinations) };
+    let warnings: Vec<String> = misleading_name(&network).into_iter().chain(left_out).collect();
+    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
     step("planning", "worms", 0, 0);
     let plan = if is_own(algorithm.as_ref()) {
         check_contract(algorithm.as_ref(), &multicast).map_err(|broken| {

@@ -7,8 +7,6 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::lab::{Experiment, Job, Override, Point};
-use crate::network::misleading_name;
-use crate::simulation::Scenario;
 
 /// An experiment file and settings beside it.
 #[derive(Args)]
@@ -126,8 +124,7 @@ pub(super) fn warn_of_idle(experiment: &Experiment, points: &[Point], jobs: &[Jo
     for setting in experiment.idle_settings(points, idle).map_err(Failure::diagnostic)? {
         Failure::warn(&setting.to_string());
     }
-    let networks = jobs.iter().filter_map(|job| job.scenario().ok()).map(Scenario::network);
-    let told: BTreeSet<String> = networks.filter_map(|network| misleading_name(network)).collect();
+    let told: BTreeSet<String> = jobs.iter().filter_map(Job::misleading_name).collect();
     for told in told {
         Failure::warn(&told);
     }

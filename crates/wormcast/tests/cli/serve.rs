@@ -308,6 +308,23 @@ fn plans_are_those_of_the_command() {
     }
 }
 
+/// Whoever types the number of a node must hear of nodes that are called by numbers of others.
+#[test]
+fn names_that_are_numbers_of_others_are_warned_of() {
+    let vertices = r#"{"id": 0, "label": "1"}, {"id": 1, "label": "2"}, {"id": 2, "label": "3"}"#;
+    let edges = r#"{"source": 0, "target": 1}, {"source": 1, "target": 2}"#;
+    let graph = format!(r#"{{"nodes": [{vertices}], "edges": [{edges}]}}"#);
+    let folder = Folder::with(&[("names.json", &graph)]);
+    let server = Server::of(&folder);
+    let warned = "node 0 of `names.json` is called `1`, and where nodes are asked for, 1 is the number of another one";
+    assert_eq!(server.data("/api/network?topology=names.json")["warning"], warned);
+    let plan = "/api/plan?topology=names.json&algorithm=tree-one&source=1&destinations";
+    assert_eq!(server.data(&format!("{plan}=2"))["warning"], warned);
+    let both = format!("{warned}; destinations that are named again count once: 3");
+    assert_eq!(server.data(&format!("{plan}=2;2"))["warning"], both);
+    assert!(server.data("/api/network?topology=ring:3").get("warning").is_none());
+}
+
 #[test]
 fn analyses_are_those_of_the_command() {
     let folder = Folder::with(&[]);

@@ -181,6 +181,7 @@ export function network(page: Page, query: Query): View {
           ["channels", figure(network.links)],
           ...(header ? ([["algorithm", header.algorithm], ["cycles", figure(header.cycles)], ["messages", figure(header.counts.messages)], ["worms", figure(header.counts.worms)]] as [string, string][]) : []),
         ]),
+        network.data.warning ? h("p", null, `${network.data.warning}.`) : null,
         h("p", { class: "quiet" }, "Channels keep to the right of their direction, as on a road."),
       ),
     );
