@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Settings, of_fabric, of_routing};
 use wormcast::multicast::routing_named;
 use wormcast::routing::{
-    GroupBranching, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
+    GroupBranching, MulticastTables, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
     read_multicast_tables, read_tables,
 };
 
@@ -109,7 +109,7 @@ pub(crate) fn analyse_tables(
     given: &str,
 ) -> PyResult<Analysed> {
     let settings = settings(given)?;
-    let idle = of_unicasts(&settings, false)?;
+    let mut idle = of_unicasts(&settings, false)?;
     let branching = GroupBranching::named(branching)
         .ok_or_else(|| input("branching: expected `packets`, `lockstep` or `ibdmchk`"))?;
     let [multicasts, groups, levels, maps] = beside;
@@ -134,6 +134,7 @@ pub(crate) fn analyse_tables(
         Ok::<_, TablesError>((tables, read, lanes))
     });
     let (tables, multicasts, lanes) = read?.map_err(input)?;
+    idle.extend(multicasts.as_ref().and_then(MulticastTables::doubt).map(str::to_owned));
     let multicasts = multicasts.as_ref().map(|tables| (tables, branching));
     let fabric = Fabric { name: path, tables: &tables, multicasts, lanes: lanes.as_ref() };
     let report = interruptible(py, || of_fabric(&fabric, &settings))?.map_err(input)?;

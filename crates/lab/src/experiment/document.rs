@@ -162,10 +162,18 @@ impl Document {
         self.overridden().any(|(path, _)| path.join(".") == setting)
     }
 
-    /// Whether a version of the file or an override gives or sweeps this setting.
-    pub(crate) fn gives(&self, setting: &str) -> bool {
-        let path = [setting.to_owned()];
-        self.quick || self.variation.is_some() || self.overridden().any(|(given, value)| gives(&given, value, &path))
+    /// The texts that the file gives a setting, or sweeps it over, in any of its versions and whatever overrides replace.
+    pub(crate) fn texts_of(&self, setting: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Ok(tree) = DeTable::parse(&self.text) {
+            for (name, value) in tree.get_ref() {
+                if ![setting, SWEEP, QUICK, VARIATION].contains(&name.get_ref().as_ref()) {
+                    continue;
+                }
+                texts_in(value.get_ref(), name.get_ref() == setting, setting, &mut found);
+            }
+        }
+        found
     }
 
     /// Whether the file has a quick version.
@@ -607,6 +615,20 @@ fn within(value: &DeValue<'_>, path: &[String], paths: &mut Vec<Vec<String>>) {
 /// The setting that a path of the table of swept settings is about.
 fn swept(path: &[String]) -> Option<&[String]> {
     path.split_first().filter(|(first, rest)| *first == SWEEP && !rest.is_empty()).map(|(_, rest)| rest)
+}
+
+/// Adds the texts in a value that stand at a key of this name; `at_key` says whether the value itself does.
+fn texts_in(value: &DeValue<'_>, at_key: bool, key: &str, found: &mut Vec<String>) {
+    match value {
+        DeValue::String(text) if at_key => found.push(text.to_string()),
+        DeValue::Array(values) => values.iter().for_each(|value| texts_in(value.get_ref(), at_key, key, found)),
+        DeValue::Table(table) => {
+            for (name, value) in table {
+                texts_in(value.get_ref(), at_key || name.get_ref() == key, key, found);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Whether a value at a path gives a setting or sweeps it, by itself or in a table.

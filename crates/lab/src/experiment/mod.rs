@@ -633,7 +633,8 @@ impl Experiment {
         };
         for (key, given, names) in [("x", &self.plot.x, &x_names), ("series", &self.plot.series, &swept)] {
             let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
-            let fits = |name: &&str| key != "x" || numbers(name);
+            let horizontal = self.horizontal();
+            let fits = |name: &&str| if key == "x" { numbers(name) } else { horizontal.as_deref() != Some(name) };
             let place = Document::place(tree, &format!("plot.{key}"));
             let problem = self.document.error(place, format!("`{given}` is not swept"));
             // What these runs have is offered, not all that there is.

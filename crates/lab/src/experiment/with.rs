@@ -2,8 +2,6 @@
 
 use toml::Spanned;
 use toml::de::DeValue;
-use wormcast_multicast::Descriptor;
-use wormcast_routing::TreeDescriptor;
 use wormcast_simulation::Switching;
 
 use super::Experiment;
@@ -51,14 +49,16 @@ impl Experiment {
         let declared = self.axes.iter().chain(&self.fixed).find(is_algorithm);
         let mut known: Vec<String> = declared.map(values).unwrap_or_default();
         known.extend(tree.get(ALGORITHM).and_then(|name| name.get_ref().as_str()).map(str::to_owned));
-        // What an override replaces is not known here.
-        let replaced = self.document.gives(ALGORITHM);
-        let exists = |name: &str| Descriptor::named(name).is_ok() || TreeDescriptor::named(name).is_ok();
+        // Those that an override or a version of the file leaves out keep their tables.
+        for name in self.document.texts_of(ALGORITHM) {
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
         let mut switchings = Vec::new();
         for (name, settings) in tables {
             let name_text = name.get_ref().as_ref();
-            let is_known = known.iter().any(|known| known == name_text) || replaced && exists(name_text);
-            if !is_known {
+            if !known.iter().any(|known| known == name_text) {
                 let problem =
                     self.document.error(name.span(), format!("`{name_text}` is no algorithm of this experiment"));
                 return Err(problem.expecting(name_text, known.iter().map(String::as_str)));
@@ -243,6 +243,11 @@ mod tests {
             let error = read(&FILE.replacen(from, to, 1), &[]).unwrap_err();
             assert_eq!((error.span_text(), error.message().starts_with(message)), (Some(at), true), "{error}");
         }
+        // In a single run, too, that another algorithm is chosen for.
+        let chosen = |more: &str| read(&(FILE.to_owned() + more), &["algorithm='dstm-1'"]).map(drop);
+        assert!(chosen("").is_ok());
+        let error = chosen("[with.'dual-path']\nroot = 0\n").unwrap_err();
+        assert!(error.message().starts_with("`dual-path` is no algorithm of this experiment"), "{error}");
         let base = FILE.split("[with").next().unwrap().to_owned();
         for (more, message) in [
             ("[[with]]\nspam = 1\n", "`with` is a table of algorithms"),

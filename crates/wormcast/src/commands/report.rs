@@ -8,7 +8,7 @@ use clap::Args;
 use super::output::Files;
 #[cfg(feature = "serve")]
 use super::played;
-use super::results::{Places, failure, unless_deadlocked, unless_invalid};
+use super::results::{Places, failure, report_name, unless_deadlocked, unless_invalid};
 use crate::failure::Failure;
 use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
 use crate::lab::{Experiment, Outcome, Override, origins, stored_sweep, stored_variations, write_file};
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// A setting that replaces the files': `--set switching.buffer=4`; can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// The quick versions of the experiments that have one.
+    /// The quick versions of the experiments that have one; at least one of them must.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -61,9 +61,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             Err(error) => Failure::diagnostic(error),
         })
     })?;
+    let read = arguments.files.iter().map(|file| Ok((file, Experiment::read(file, &overrides)?)));
+    let read = read.collect::<Result<Vec<_>, _>>().map_err(Failure::diagnostic)?;
+    if arguments.quick && !read.iter().any(|(_, experiment)| experiment.has_quick()) {
+        let files = read.iter().map(|(_, experiment)| format!("`{}`", experiment.path())).collect::<Vec<_>>();
+        let verb = if files.len() == 1 { "has" } else { "have" };
+        let files = files.join(" and ");
+        let message = format!("{files} {verb} no quick version: expected a table `[quick]` of settings");
+        return Err(Failure::BadInput(message));
+    }
     let mut experiments: Vec<Reported> = Vec::new();
-    for file in &arguments.files {
-        let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
+    for (file, mut experiment) in read {
         let [typed, shown] = [file.display().to_string(), shown_path(file)];
         let mut words = vec![program::name(), "sweep", &typed];
         words.extend(arguments.set.iter().flat_map(|assignment| ["--set", assignment]));
@@ -110,7 +118,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         played::with_small_run(page, experiments.iter().map(|reported| (&reported.experiment, &reported.findings)))?;
     let name = match &experiments[..] {
         [only] => format!("{}-report", only.name),
-        _ => arguments.places.name().unwrap_or("report").to_owned(),
+        several => match arguments.places.name() {
+            Some(given) => given.to_owned(),
+            None => report_name(&several.iter().map(|reported| reported.name.as_str()).collect()),
+        },
     };
     let folder = arguments.places.folder();
     let pages = [format!("{name}.html"), format!("{name}.md")];

@@ -1,6 +1,5 @@
 //! `wormcast reproduce`: the papers' claims, each with its verdict.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use super::output::Files;
-use super::results::{AGAIN, failure, folder, make_folder, threads, unusable, with_progress};
+use super::results::{AGAIN, failure, folder, make_folder, report_name, threads, unusable, with_progress};
 use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::lab::report::Page;
@@ -153,7 +152,11 @@ struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     fn new(arguments: &'a Arguments, choice: &Choice) -> Self {
-        let report = report_name(choice, &arguments.names);
+        let report = if choice.is_everything() {
+            "report".to_owned()
+        } else {
+            report_name(&arguments.names.iter().map(String::as_str).collect())
+        };
         let [html, markdown] = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
         Self { html, markdown, copy: arguments.markdown.as_deref() }
     }
@@ -231,16 +234,6 @@ fn write_claims(claims: &[ReproducedClaim], out: &mut dyn Write) -> Result<(), F
         }
     }
     Ok(())
-}
-
-/// The name of a report, without ending: each choice has its own, so that a look at one claim does not replace the report of a night.
-fn report_name(choice: &Choice, names: &[String]) -> String {
-    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-    match (choice.is_everything(), names.first(), names.len()) {
-        (true, ..) | (_, None, _) => "report".to_owned(),
-        (_, _, 1..=3) => format!("report-{}", names.into_iter().collect::<Vec<_>>().join("-")),
-        (_, Some(first), count) => format!("report-{first}-and-{}-more", count - 1),
-    }
 }
 
 /// The page as a file of a repository: plots in a folder of their own.

@@ -1,5 +1,6 @@
 //! Common parts of subcommands that run or read sweeps: where results are kept, and their failures.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -126,6 +127,16 @@ impl Places {
     /// The path of a store whose usual name is another.
     pub(crate) fn store_of(&self, name: &str) -> PathBuf {
         self.store.clone().unwrap_or_else(|| self.out.join(name))
+    }
+}
+
+/// The name of a report on what has these names, without ending: each choice has its own, so that a look at one claim does not replace the
+/// report of a night.
+pub(super) fn report_name(names: &BTreeSet<&str>) -> String {
+    match (names.first(), names.len()) {
+        (None, _) => "report".to_owned(),
+        (Some(_), 1..=3) => format!("report-{}", names.iter().copied().collect::<Vec<_>>().join("-")),
+        (Some(first), count) => format!("report-{first}-and-{}-more", count - 1),
     }
 }
 

@@ -217,6 +217,30 @@ fn a_report_shows_an_experiment_from_the_store() {
     folder.run(&["report", "small.toml", "--quick"]).success();
 }
 
+#[test]
+fn reports_of_other_experiments_have_other_names() {
+    let plain = SMALL.split("[quick]").next().unwrap();
+    let folder = Folder::with(&[("a.toml", plain), ("b.toml", plain), ("small.toml", SMALL)]);
+    for file in ["a.toml", "b.toml", "small.toml"] {
+        folder.run(&["sweep", file]).success();
+    }
+    for (files, more, name) in [
+        (&["b.toml", "a.toml"][..], &[][..], "report-a-b"),
+        (&["a.toml", "small.toml"], &[], "report-a-small"),
+        (&["a.toml", "small.toml"], &["--name", "mine"], "mine"),
+    ] {
+        let wrote = folder.run(&[&["report"], files, more].concat()).success();
+        assert_eq!(wrote, format!("Wrote results/{name}.html, results/{name}.md.\n"));
+    }
+    // Without a quick version, `--quick` asks for nothing that there is.
+    for (files, said) in
+        [(&["a.toml"][..], "`a.toml` has no quick"), (&["a.toml", "b.toml"], "`a.toml` and `b.toml` have no quick")]
+    {
+        let message = folder.run(&[&["report", "--quick"], files].concat()).bad_input();
+        assert!(message.contains(said), "{message}");
+    }
+}
+
 /// What it says of runs is what was noted when they ran: a page that is made again is the same, whenever and wherever.
 #[test]
 fn a_page_says_when_its_results_were_computed_and_by_what_but_not_where_they_lie() {

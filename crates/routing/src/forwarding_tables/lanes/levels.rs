@@ -123,7 +123,8 @@ impl<'a> Reading<'a> {
         }
         let words: Vec<&str> = content.split_whitespace().collect();
         let &[guid, address, level] = &words[..] else {
-            return Err(format!("found {} words, not an identifier, an address and a level", words.len()));
+            let plural = if words.len() == 1 { "" } else { "s" };
+            return Err(format!("found {} word{plural}, not an identifier, an address and a level", words.len()));
         };
         let identifier = guid.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
         let sources = self.sources_of(identifier.ok_or_else(|| format!("`{}` is no identifier", shown(guid)))?)?;

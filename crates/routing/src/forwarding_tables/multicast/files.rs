@@ -85,6 +85,7 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
     let mut section: Option<(RouterId, bool)> = None;
     let mut groups: BTreeMap<u16, HashMap<RouterId, Mask>> = BTreeMap::new();
     let mut lines = HashMap::new();
+    let mut signs = Signs::default();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let wrong = |problem: String| file.error(line, problem);
         let trimmed = content.trim();
@@ -100,12 +101,14 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
                     quoted_name(trimmed)
                 ))
             };
+            signs.section(line, !crosses);
             section = Some((identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?, crosses));
             continue;
         }
         if trimmed.starts_with("0x") {
             let (router, crosses) = section.ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
             let (mlid, ports) = if crosses { crossed(content) } else { listed(trimmed) }.map_err(wrong)?;
+            signs.entry(line, ports.is_empty());
             if let Some(before) = lines.insert((mlid, router), line) {
                 let switch = network.router_label(router);
                 return Err(wrong(format!("{switch} has an entry for {mlid:#06x} already, in line {before}")));
@@ -141,7 +144,43 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
         return Err(file.error(text.lines().count().max(1), problem));
     }
     let groups = groups.into_iter().map(|(mlid, masks)| MulticastGroup { mlid, masks, members: None }).collect();
-    Ok(MulticastTables { network: Arc::clone(network), groups })
+    let doubt = signs.of_a_cut(text).map(|(line, sign)| format!("{path}:{line}: {sign}: is the file truncated?"));
+    Ok(MulticastTables { network: Arc::clone(network), groups, doubt })
+}
+
+/// What tells that a file as `OpenSM` writes it ends before its end.
+#[derive(Default)]
+struct Signs {
+    /// The line of a switch that has no entries so far.
+    without_entries: Option<usize>,
+    found: Option<(usize, &'static str)>,
+}
+
+impl Signs {
+    fn section(&mut self, line: usize, is_listed: bool) {
+        self.end_of_section();
+        self.without_entries = is_listed.then_some(line);
+    }
+
+    fn entry(&mut self, line: usize, is_empty: bool) {
+        self.without_entries = None;
+        if is_empty {
+            self.found.get_or_insert((line, "the entry has no ports"));
+        }
+    }
+
+    fn end_of_section(&mut self) {
+        if let Some(line) = self.without_entries.take() {
+            self.found.get_or_insert((line, "the switch has no entries"));
+        }
+    }
+
+    /// The first sign, and its line.
+    fn of_a_cut(mut self, text: &str) -> Option<(usize, &'static str)> {
+        self.end_of_section();
+        let unended = (!text.ends_with('\n')).then(|| (text.lines().count(), "the last line has no end"));
+        self.found.or(unended)
+    }
 }
 
 fn put<T: PartialEq>(list: &mut Vec<T>, item: T) {

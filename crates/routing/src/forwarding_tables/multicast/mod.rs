@@ -43,6 +43,8 @@ pub struct MulticastTables {
     network: Arc<Network>,
     /// By address.
     groups: Vec<MulticastGroup>,
+    /// What of the file that they are from is not as it is written.
+    doubt: Option<String>,
 }
 
 /// The channels that the packets of a member take.
@@ -118,7 +120,13 @@ impl MulticastTables {
 
     /// No group: [members](Self::with_members) and then [trees](Self::with_trees) can be added.
     pub fn empty(network: &Arc<Network>) -> Self {
-        Self { network: Arc::clone(network), groups: Vec::new() }
+        Self { network: Arc::clone(network), groups: Vec::new(), doubt: None }
+    }
+
+    /// What tells that the file that they are from may be cut, if anything does: a switch without entries, an entry without ports, a last line without
+    /// its end, where `OpenSM` writes none of these. [`one_sided`](Self::one_sided) finds what such a cut leaves in trees.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     /// The trees that `OpenSM` builds by a matrix for the members of each group, in place of what was there.
@@ -480,6 +488,26 @@ mod tests {
                 let guid = format!(" {:#018x}", ring.router_guid(router).unwrap());
                 assert!((kept..7).any(|number| named(number) == guid), "{guid}");
             }
+        }
+        // What the cut leaves of trees may look whole.
+        let doubt = |text: &str| parse_multicast_tables(&ring, "mc", text).unwrap().doubt().map(str::to_owned);
+        assert_eq!(doubt(&text), None);
+        let before = |what: &str| text[..text.find(what).unwrap()].to_owned();
+        let first = text.lines().position(|line| line.contains(" : 0x0")).unwrap() + 1;
+        for (cut, line, said) in [
+            (before("0xC001"), first - 2, "the switch has no entries"),
+            (before(": 0x0") + ":\n", first, "the entry has no ports"),
+            (text.trim_end().to_owned(), text.lines().count(), "the last line has no end"),
+        ] {
+            assert_eq!(doubt(&cut).unwrap(), format!("mc:{line}: {said}: is the file truncated?"), "{cut}");
+        }
+        // Wherever it is.
+        for end in 0..text.len() {
+            let noticed = match parse_multicast_tables(&ring, "mc", &text[..end]) {
+                Ok(read) => read.doubt().is_some() || !read.one_sided().is_empty(),
+                Err(_) => true,
+            };
+            assert!(noticed, "{}", &text[..end]);
         }
         // In the midst of the last line, behind its first port.
         let ports = text.rfind(" : ").unwrap() + 3;

@@ -131,6 +131,9 @@ impl FabricArguments {
         let read = match (&self.multicast_tables, self.multicast_trees) {
             (Some(file), _) => {
                 let read = read_multicast_tables(network, file).map_err(Failure::bad_input)?;
+                if let Some(doubt) = read.doubt() {
+                    Failure::warn(doubt);
+                }
                 warn_of_one_sided_links(&read, file);
                 read
             }
