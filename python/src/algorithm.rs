@@ -73,32 +73,38 @@ impl Algorithm {
         self.made.routing().name()
     }
 
-    /// Plans a multicast. Returns the plan as the JSON of `plan`, a picture and a Graphviz graph if they are asked for, and what was left out of the destinations.
+    /// Plans a multicast. Returns the plan as the JSON of `plan`, and what is to be said of it: destinations that are left out, settings without effect.
     fn plan(
         &self,
         py: Python<'_>,
         source: &str,
         destinations: &str,
         ports: &str,
-        flit_bits: u32,
-    ) -> PyResult<(String, Option<String>)> {
+        flit_bits: Option<u32>,
+    ) -> PyResult<(String, Vec<String>)> {
         let network = self.network.get();
-        let (multicast, summary, warning) = self.planned(py, source, destinations, ports)?;
-        if flit_bits == 0 {
+        let (multicast, summary, left_out) = self.planned(py, source, destinations, ports)?;
+        if flit_bits == Some(0) {
             return Err(input("flit_bits: expected 1 or more"));
         }
-        let exact = self.made.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
+        let capabilities = self.made.capabilities();
+        let unencoded = flit_bits.is_some() && summary.worms.iter().all(|worm| worm.header.is_none());
+        let no_header = format!("no header of `{}` encodes destinations", self.made.name());
+        let idle_bits = unencoded.then(|| warning("flit_bits", &no_header));
+        let idle_option = capabilities.idle_option().map(|(option, reason)| warning(&option.to_string(), reason));
+        let told = [left_out, self.idle_seed.clone(), idle_bits, idle_option];
+        let exact = capabilities.minimum.map(|minimum| minimum.is_exact(&multicast));
         let report = PlanReport {
             network: &network.network,
             algorithm: self.made.name(),
             multicast: &multicast,
             summary: &summary,
             exact,
-            flit_bits,
+            flit_bits: flit_bits.unwrap_or(PlanReport::FLIT_BITS),
             warning: None,
             reduction: None,
         };
-        Ok((report.json(), warning))
+        Ok((report.json(), told.into_iter().flatten().collect()))
     }
 
     /// Draws the plan of a multicast: `svg` or `dot`.
@@ -119,6 +125,8 @@ impl Algorithm {
         let sender = format!("`{}`", algorithm.name());
         let mut idle =
             warnings(settings.idle(&self.network.get().network, &report, &sender, algorithm.branching(), divided));
+        let option = algorithm.capabilities().idle_option();
+        idle.extend(option.map(|(option, reason)| warning(&option.to_string(), reason)));
         idle.extend(self.idle_seed.clone());
         Ok((printed(&report), idle))
     }

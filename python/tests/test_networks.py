@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import networkx as nx
@@ -61,8 +62,25 @@ def test_a_plan_is_that_of_the_command(command):
     assert plan.svg() == command("plan", *arguments, "--format", "svg").stdout
     assert plan.dot() == command("plan", *arguments, "--format", "dot").stdout
     assert (plan.startups, plan.steps, plan.source) == (1, 1, 28)
-    with pytest.warns(UserWarning, match="named again count once: 1,0"):
-        mesh.plan("dual-path", 0, [1, 1])
+    for say, given, more in [
+        ("named again count once: 1,0", [1, 1], {}),
+        ("`seed` makes no difference: `dual-path` makes no random choices", [5, 9], {"seed": 3}),
+        ("`flit_bits` makes no difference: no header of `dual-path` encodes destinations", [5, 9], {"flit_bits": 16}),
+        (r"\(1, 4\) are nodes by their numbers; the one node at these coordinates is \[\(1, 4\)\]", (1, 4), {}),
+    ]:
+        with pytest.warns(UserWarning, match=say):
+            mesh.plan("dual-path", 0, given, **more)
+    with pytest.warns(UserWarning, match="`table_entries` makes no difference"):
+        mesh.plan("vctm", 0, [5, 9], options={"table_entries": 4})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mesh.plan("dual-path", 0, [(1, 4)])
+        mesh.plan("dual-path", 0, (1, 4, 9))
+        wc.Network("hypercube:3").plan("u-cube", 0, (1, 2, 4))
+    with pytest.raises(wc.InputError, match="local_information: no link has failed"):
+        mesh.plan("dual-path", 0, [5], local_information=True)
+    with pytest.raises(wc.InputError, match="True is not a node"):
+        mesh.plan("dual-path", True, [5])
 
 
 def test_wrong_plans_have_the_messages_of_the_command(command):

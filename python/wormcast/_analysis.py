@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wormcast import _native
 from wormcast._network import Network
-from wormcast._nodes import SEEDS, algorithm_name, links, options_text, whole
+from wormcast._nodes import SEEDS, algorithm_name, fault_information, links, options_text, whole
 
 if TYPE_CHECKING:
     from wormcast._algorithm import Algorithm
@@ -146,8 +146,7 @@ def analyse(
     if not isinstance(network, Network):
         network = Network(network)
     whole("seed", seed, 0, SEEDS)
-    if local_information and not failed_links:
-        raise _native.InputError("local_information: no link has failed: give `failed_links`, too")
+    fault_information(local_information, failed_links)
     if not isinstance(buffer, str):
         whole("buffer", buffer, 1, 2**24)
     whole("consumption_ports", consumption_ports, 1, 32)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, algorithm_name, links, list_text, needing, node_text, options_text, whole, written
+from wormcast._nodes import SEEDS, Node, algorithm_name, fault_information, links, list_text, needing, node_text, options_text, whole, written
 
 if TYPE_CHECKING:
     from wormcast._algorithm import Algorithm
@@ -179,6 +179,16 @@ class Network:
         found = self._native.coordinates(self.node(node))
         return None if found is None else tuple(found)
 
+    def _has_coordinates(self, parts: tuple[Any, ...]) -> bool:
+        """Whether a node has these coordinates."""
+        if not all(isinstance(part, SupportsIndex) for part in parts) or self.coordinates(0) is None:
+            return False
+        try:
+            self.node(parts)
+        except _native.InputError:
+            return False
+        return True
+
     def plan(
         self,
         algorithm: str | Algorithm,
@@ -192,14 +202,14 @@ class Network:
         failed_links: Sequence[str | tuple[int, int]] = (),
         local_information: bool = False,
         ports: Literal["one", "all"] = "one",
-        flit_bits: int = 16,
+        flit_bits: int | None = None,
     ) -> Plan:
         """Plans a multicast.
 
         Args:
             algorithm: The algorithm's name, see :func:`algorithms`; or one that is written in Python.
             source: The sender: its number, coordinates, or name.
-            destinations: The receivers, or ``"all"``.
+            destinations: The receivers, or ``"all"``. One receiver that is given by coordinates is in a list, too: ``[(1, 4)]``.
             routing: The routing to use, for algorithms that offer a choice.
             root: The root of up*/down*.
             seed: The seed of algorithms that make random choices.
@@ -207,16 +217,23 @@ class Network:
             failed_links: Links that have failed, each as ``"0,0-1,0"``.
             local_information: Whether only the nodes at both ends know of them.
             ports: How many worms a node sends in one step: one, or one on each of its channels.
-            flit_bits: The bits of a flit, in which headers that encode destinations are counted.
+            flit_bits: The bits of a flit, in which headers that encode destinations are counted; 16 if not given.
 
         Raises:
             InputError: If there is no such algorithm or node, or the algorithm is not for this network.
             RunError: If an algorithm that is written in Python fails.
+
+        Warns:
+            UserWarning: If a destination is named twice or is the source, a setting makes no difference, or ``destinations`` may be meant as coordinates.
         """
         from wormcast._plan import Plan
 
         whole("seed", seed, 0, SEEDS)
         whole("flit_bits", flit_bits, 1, 2**32 - 1)
+        fault_information(local_information, failed_links)
+        if isinstance(destinations, tuple) and len(destinations) > 1 and self._has_coordinates(destinations):
+            message = f"destinations: {destinations} are nodes by their numbers; the one node at these coordinates is [{destinations}]"
+            warnings.warn(message, stacklevel=2)
         made = _native.Algorithm(
             self._native,
             algorithm_name(algorithm),

@@ -18,7 +18,7 @@ def node_text(node: Node) -> str:
     if isinstance(node, str):
         return node
     try:
-        if isinstance(node, SupportsIndex):
+        if isinstance(node, SupportsIndex) and not isinstance(node, bool):
             return str(operator.index(node))
         return ",".join(str(operator.index(part)) for part in node)
     except TypeError:
@@ -91,6 +91,13 @@ def links(given: Iterable[str | Sequence[SupportsIndex]]) -> list[str]:
         return [link if isinstance(link, str) else "-".join(str(operator.index(end)) for end in link) for link in given]
     except TypeError:
         raise InputError(f"failed_links: found {given!r}; expected links such as `0-1`, or the routers at their ends") from None
+
+
+def fault_information(is_local: bool, failed: Iterable[object]) -> None:
+    """Checks that there is something to know."""
+    flag("local_information", is_local)
+    if is_local and not failed:
+        raise InputError("local_information: no link has failed: give `failed_links`, too")
 
 
 def counted(number: int, what: str) -> str:

@@ -26,14 +26,14 @@ class Plan:
 
     @classmethod
     def _of(
-        cls, network: Network, made: _native.Algorithm, source: str, destinations: str, ports: str, flit_bits: int
+        cls, network: Network, made: _native.Algorithm, source: str, destinations: str, ports: str, flit_bits: int | None
     ) -> Plan:
         plan = cls.__new__(cls)
         plan.network, plan._made, plan._ask = network, made, (source, destinations, ports)
-        report, warning = made.plan(source, destinations, ports, flit_bits)
+        report, told = made.plan(source, destinations, ports, flit_bits)
         plan._report = json.loads(report)
-        if warning is not None:
-            warnings.warn(warning, stacklevel=3)
+        for text in told:
+            warnings.warn(text, stacklevel=3)
         return plan
 
     @property

@@ -35,6 +35,14 @@ pub struct AlgorithmCapabilities<'a> {
     pub groups: Option<&'a [Vec<NodeId>]>,
 }
 
+impl<'a> AlgorithmCapabilities<'a> {
+    /// An option of the algorithm that makes no difference to plans by themselves, or to all worms that may be sent, and why.
+    pub fn idle_option(&self) -> Option<(AlgorithmOption, &'a str)> {
+        let reason = "what is planned by itself finds all that it needs set up; runs, and mode `plan` of experiments, begin with nothing";
+        self.idle.or_else(|| Some((self.remembers?.asked_by(), reason)))
+    }
+}
+
 /// Sends trees, whose dependencies depend on the switches.
 pub trait BranchingTrees: Send + Sync {
     /// The switches that the trees are meant for, which are the default of runs.

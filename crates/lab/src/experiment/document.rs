@@ -242,6 +242,15 @@ impl Document {
                     return Err(self.error(name.span(), problem));
                 }
                 let span = variation.span();
+                let within = match variation.get_ref() {
+                    DeValue::Table(settings) => settings.keys().any(|key| is_top_level(key.get_ref())),
+                    _ => false,
+                };
+                if is_top_level(name.get_ref()) && !within {
+                    let message = format!("`{}` is a setting, and each variation has a name", name.get_ref());
+                    let expected = Some("expected `[variation.NAME]`".to_owned());
+                    return Err(self.error(name.span(), message).with_help(expected));
+                }
                 let DeValue::Table(settings) = variation.into_inner() else {
                     let message = format!("the variation `{}` is a table: expected settings", name.get_ref());
                     return Err(self.error(span, message));
@@ -874,6 +883,10 @@ mod tests {
         assert_eq!(file.variation_settings("deep"), settings);
         let message = |text| Document::new("x.toml", text, &[]).variation("a").tree().unwrap_err().to_string();
         assert!(message("variation = 1").starts_with("x.toml:1:13: `variation` is a table of variations"));
+        let unnamed = message("[variation]\nrun.messages = 4");
+        assert!(unnamed.starts_with("x.toml:2:1: `run` is a setting, and each variation has a name"), "{unnamed}");
+        // A name that is a setting's, too.
+        assert!(Document::new("x.toml", "[variation.run]\nrun.messages = 4", &[]).tree().is_ok());
         assert!(message("variation.b = 1").starts_with("x.toml:1:15: the variation `b` is a table"));
         assert!(
             message("[variation.a]\nquick.c = 1").ends_with("a version of an experiment has no `quick` of its own")

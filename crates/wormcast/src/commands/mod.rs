@@ -6,7 +6,6 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
-use crate::multicast::{Algorithm, AlgorithmOption};
 use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec, misleading_name};
 use crate::program;
 use crate::work;
@@ -164,13 +163,6 @@ fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), 
 /// Writes a line of a text report: what it is, and its value, aligned.
 fn write_figure(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::io::Result<()> {
     writeln!(out, "  {name:<18}{value}")
-}
-
-/// An option of the algorithm that makes no difference to plans by themselves, or to all worms that may be sent, and why.
-fn idle_option(algorithm: &dyn Algorithm) -> Option<(AlgorithmOption, &str)> {
-    let capabilities = algorithm.capabilities();
-    let reason = "what is planned by itself finds all that it needs set up; runs, and mode `plan` of experiments, begin with nothing";
-    capabilities.idle.or_else(|| Some((capabilities.remembers?.asked_by(), reason)))
 }
 
 /// Warns of an option that makes no difference, if it is given.

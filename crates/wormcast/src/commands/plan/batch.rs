@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::plan_into;
 use super::request::Request;
-use crate::commands::idle_option;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
@@ -186,7 +185,7 @@ impl Work {
         let (multicast, left_out) = request.multicast(network)?;
         plan_into(algorithm, &multicast, plan)?;
         summariser.summarise(plan, algorithm.routing(), request.ports, summary).map_err(Failure::bad_input)?;
-        let idle_option = idle_option(algorithm);
+        let idle_option = algorithm.capabilities().idle_option();
         let idle_option = idle_option.map(|(option, reason)| format!("`{option}` makes no difference: {reason}"));
         let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, summary), idle_option];
         let names = misleading_name(network);

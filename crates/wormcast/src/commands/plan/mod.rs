@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use clap::{Args, ValueEnum};
 
 use super::choice::Choice;
-use super::{idle_option, network, topology_help, warn_of_idle_option};
+use super::{network, topology_help, warn_of_idle_option};
 use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Join, Multicast, NoReduction,
@@ -141,7 +141,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
-    if let Some((option, reason)) = idle_option(algorithm.as_ref()) {
+    if let Some((option, reason)) = algorithm.capabilities().idle_option() {
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }
     let reduction = if arguments.reduction { Some(reversed(&network, &summary, arguments.format)?) } else { None };

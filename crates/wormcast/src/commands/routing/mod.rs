@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::choice::Choice;
 use super::output::{Files, draws, summary, write_to};
 use super::plan::batch::plan_all;
-use super::{Format, idle_option, network, topology_help, warn_of_idle_option, write_json};
+use super::{Format, network, topology_help, warn_of_idle_option, write_json};
 use crate::analysis::{
     AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
@@ -189,7 +189,7 @@ fn analyse_algorithm(
     let report = of_algorithm(algorithm.as_ref(), &settings).map_err(|error| refusal(&error))?;
     let divided = algorithm.needed_virtual_channels().0 > 1;
     warn_of(settings.idle(network, &report, &sender, algorithm.branching(), divided));
-    if let Some((option, reason)) = idle_option(algorithm.as_ref()) {
+    if let Some((option, reason)) = algorithm.capabilities().idle_option() {
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }
     arguments.choice.warn_of_idle_seed(network);
