@@ -122,6 +122,12 @@ pub fn escape_xml(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
+            // Bare, readers may make a space of it.
+            '\t' | '\n' | '\r' => {
+                escaped.push_str("&#");
+                escaped.push_str(&u32::from(c).to_string());
+                escaped.push(';');
+            }
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             c if c.is_control() => escaped.push('\u{fffd}'),
             c => escaped.push(c),

@@ -132,6 +132,18 @@ fn network(parts: &Parts) -> Arc<Network> {
     builder.build().unwrap()
 }
 
+#[test]
+fn names_of_several_lines_are_kept() {
+    let mut builder = NetworkBuilder::new("x");
+    let (one, two) = (builder.router("line 1\nline 2").unwrap(), builder.router("a\tb\rc").unwrap());
+    builder.link(one, two).unwrap();
+    let network = builder.build().unwrap();
+    for format in [FileFormat::Graphml, FileFormat::NodeLink] {
+        let read = format.parse("x", &write(format, &network)).unwrap();
+        assert_eq!(names(&read), names(&network), "{format:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 

@@ -270,10 +270,10 @@ fn publish(
     };
     // An experiment may be called as a variation of another.
     let table = places.folder().join(format!("{stem}.csv"));
-    if places.name().is_none() && std::fs::read_to_string(&table).is_ok_and(|old| is_of_others(&old, summaries)) {
-        let table = table.display();
+    if std::fs::read_to_string(&table).is_ok_and(|old| is_of_others(&old, summaries)) {
+        let (table, another) = (table.display(), if places.name().is_some() { "another `--name`" } else { "`--name`" });
         Failure::warn(&format!(
-            "`{table}` had results of other settings, and is replaced: the store keeps what it has of them, and `--name` gives files another name"
+            "`{table}` had results of other settings, and is replaced: the store keeps what it has of them, and {another} gives files another name"
         ));
     }
     write(".csv", csv(summaries).as_bytes())?;

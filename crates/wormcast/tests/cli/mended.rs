@@ -107,6 +107,8 @@ fn a_table_of_other_settings_is_not_replaced_in_silence() {
             && other.stderr.contains("`results/col-deep.csv` had results of other settings, and is replaced"),
         "{other:?}"
     );
+    let named = folder.run(&["sweep", "col.toml", "--name", "col-deep"]);
+    assert!(named.stderr.contains("and another `--name` gives files another name"), "{named:?}");
 }
 
 /// Points that a variation shares with its experiment are no results of its own.
