@@ -510,7 +510,8 @@ impl Document {
 
     /// What is no TOML; of all slips, a decimal comma leads to the most puzzling messages.
     fn syntax_error(&self, error: &toml::de::Error) -> Diagnostic {
-        let problem = self.in_plain_words(error);
+        // There is no tree to look for settings in.
+        let problem = self.in_plain_words(error, |_, _| None);
         let at = error.span().map_or(0, |span| span.start.min(self.text.len()));
         let line = self.text.bytes().take(at).filter(|&byte| byte == b'\n').count();
         let line = self.text.lines().nth(line).unwrap_or_default().as_bytes();
@@ -526,7 +527,7 @@ impl Document {
 
     /// A value that is none of those that its setting takes.
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
-        let problem = self.in_plain_words(error);
+        let problem = self.in_plain_words(error, |span, message| self.named_in(span, message));
         let limits = error.span().and_then(|span| limits_of(&self.setting_at(&span)?));
         match limits {
             Some((least, Some(most))) => {
@@ -539,7 +540,12 @@ impl Document {
         }
     }
 
-    fn in_plain_words(&self, error: &toml::de::Error) -> Diagnostic {
+    /// An error of the parser; `named` says where the setting is that its message begins with.
+    fn in_plain_words(
+        &self,
+        error: &toml::de::Error,
+        named: impl FnOnce(&Range<usize>, &str) -> Option<Range<usize>>,
+    ) -> Diagnostic {
         let (message, help) = plain_words(error.message());
         let unknown = message.strip_prefix("unknown setting `").and_then(|rest| rest.split('`').next());
         let near = help.as_deref().and_then(|help| help.split('`').nth(1));
@@ -550,7 +556,7 @@ impl Document {
         });
         let help = elsewhere.or(help);
         match error.span() {
-            Some(span) => self.error(self.named_in(&span, &message).unwrap_or(span), message),
+            Some(span) => self.error(named(&span, &message).unwrap_or(span), message),
             None => Diagnostic::file(&self.path, message),
         }
         .with_help(help)
@@ -904,6 +910,12 @@ mod tests {
 
     #[test]
     fn syntax_errors_have_a_line() {
+        // Some begin with something in backticks, as messages about settings do.
+        for text in ["a = 1_", "a = 1__000", "a = _5", "a = _b", "a = [1.0, _b\"]", "a = 0._5", "b = 1\na = { c = _b }"]
+        {
+            let error = Document::new("x.toml", text, &[]).tree().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("x.toml:{}:", text.lines().count())), "{error}");
+        }
         let error = overridden("a = 1\nb = = 2\n", &[]).unwrap_err();
         assert_eq!(error.position().map(|(line, _)| line), Some(2));
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -352,6 +353,13 @@ fn a_full_disk_is_reported_and_the_run_goes_on_later() {
         let kept = rows(&folder);
         let grown = mount(&["mount", "-o", "remount,size=64m"]);
         let resumed = folder.run(arguments);
+        // What it has can be read where the database finds no place for its own files.
+        {
+            let mut rest = fs::File::create(disk.join("rest")).unwrap();
+            while rest.write_all(&[0; 4096]).is_ok() {}
+        }
+        let read = folder.run(&["merge", "out/store.db", "--out", "other"]);
+        fs::remove_file(disk.join("rest")).unwrap();
         let (rows, outputs) = (rows(&folder), outputs(&folder));
         assert!(mount(&["umount"]) && grown);
 
@@ -362,6 +370,7 @@ fn a_full_disk_is_reported_and_the_run_goes_on_later() {
         assert!(explained && message.lines().count() == 1, "{message}");
         assert!(!kept.is_empty() && kept.iter().all(|(key, result)| rows.get(key) == Some(result)));
         assert_eq!(resumed.success(), alone.said);
+        assert!(read.code == 0 && folder.path().join("other/store.db").exists(), "{read:?}");
         assert!(rows == alone.rows && outputs == alone.outputs);
     }
 }

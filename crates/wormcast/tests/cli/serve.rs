@@ -766,6 +766,36 @@ fn sweeps_are_started_stopped_and_gone_on_with() {
     assert!(!folder.files(".").iter().any(|file| file.ends_with("-wal")), "{:?}", folder.files("."));
 }
 
+/// Requests at once must not all find that there is room; what is refused leaves no folder.
+#[test]
+fn of_sweeps_that_are_started_at_once_no_two_have_a_store() {
+    let endless = SMALL.replace("messages = 150", "messages = 1000000000");
+    let folder = Folder::with(&[("endless.toml", &endless)]);
+    let server = Server::of(&folder);
+    let start = |store: &str| {
+        let asked = json!({ "experiment": "endless.toml", "store": store, "jobs": 1 });
+        server.post("/api/sweeps", &asked).status
+    };
+    let at_once = |stores: Vec<String>| {
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = stores.iter().map(|store| scope.spawn(|| start(store))).collect();
+            let mut answers: Vec<u16> = asked.into_iter().map(|asked| asked.join().unwrap()).collect();
+            answers.sort_unstable();
+            answers
+        })
+    };
+    assert_eq!(at_once(vec!["one/store.db".to_owned(); 8]), [[200].as_slice(), &[409; 7]].concat());
+    let others = at_once((0..12).map(|number| format!("folder-{number}/store.db")).collect());
+    let begun = others.iter().filter(|&&status| status == 200).count();
+    assert!(others[begun..].iter().all(|&status| status == 503), "{others:?}");
+    let running = server.data("/api/sweeps");
+    let running = running.as_array().unwrap().iter().filter(|sweep| sweep["state"] == "running").count();
+    assert_eq!(running, begun + 1);
+    let refused = start("late/store.db");
+    assert!(refused == 503 && !folder.path().join("late").exists(), "{refused}");
+    assert_eq!(server.end().code, 0);
+}
+
 #[test]
 #[allow(clippy::too_many_lines, reason = "one folder, and all ways out of it")]
 fn nothing_outside_of_the_folder_is_read() {
