@@ -60,9 +60,20 @@ const WORDS: &[&str] = &[
     "traffic",
     "algorithm",
     "title",
+    "with",
+    "variation",
+    "quick",
+    "claim",
     "1979-05-27",
     "x0",
     "0x",
+    "0o8",
+    "_",
+    "__",
+    "+",
+    "e5",
+    "\\",
+    "`",
     "1x1",
     "99999x99999",
     "{ uniform = [2, 1] }",
@@ -118,6 +129,16 @@ algorithm = ["dual-path", "column-path"]
 x = "traffic.arrivals.rate"
 y = "latency.last"
 series = "algorithm"
+[with.column-path]
+switching.buffer = 3
+[quick]
+run.messages = 5
+[variation.deep]
+switching.buffer = 1_000
+[[claim]]
+id = "lower"
+text = "Dual-path is lower."
+order = { lower = ["dual-path"], higher = ["column-path"], over = 0.5 }
 "#;
 
 /// Everything that is done with an experiment before it runs, small ones only.
@@ -130,6 +151,10 @@ fn read(text: &str, overrides: &[Override]) {
         Ok(experiment) => experiment,
         Err(error) => return refused(error),
     };
+    let versions = experiment.variations().into_iter().map(|name| experiment.variation(&name));
+    for version in versions.chain(experiment.has_quick().then(|| experiment.quick())) {
+        let _ = version.and_then(|version| version.points().map(drop)).map_err(refused);
+    }
     let _ = (experiment.figure(), experiment.swept(), experiment.point().map_err(refused));
     // A mutation may ask for a network of millions of nodes, or for 100,000 points: both are legal.
     match experiment.points() {
