@@ -234,6 +234,31 @@ def test_what_has_changed_since_an_algorithm_was_defined_is_found_out():
 def test_nested_settings_leave_the_others_of_their_table(small):
     nested = wc.Experiment(small, settings={"run": {"messages": 200}, "traffic": {"length": 8}})
     dotted = wc.Experiment(small, settings={"run.messages": 200, "traffic.length": 8})
+    # At every depth, but not within a value; a dotted name replaces the table.
+    file = small.parent / "mixed.toml"
+    file.write_text("topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nrun.messages = 10\n[traffic]\nlength = 7\n"
+                    "arrivals = { process = 'negative-binomial', rate = 0.01, successes = 4 }\nmulticast = { destinations = 4, fraction = 0.5 }\n")
+    for given, kept in [
+        ({"traffic": {"multicast": {"destinations": 5}}}, {"destinations": 5, "fraction": 0.5}),
+        ({"traffic": {"multicast": {}}, "run": {}}, {"destinations": 4, "fraction": 0.5}),
+        ({"traffic.multicast": {"destinations": 5}}, {"destinations": 5, "fraction": 1.0}),
+    ]:
+        spec = wc.Experiment(file, settings=given).points[0]["spec"]
+        assert spec["traffic"]["multicast"] == kept and spec["traffic"]["arrivals"]["successes"] == 4 and spec["run"]["messages"] == 10
+    spec = wc.Experiment(file, settings={"traffic": {"arrivals": {"rate": 0.02}, "length": {"uniform": [1, 2]}}}).points[0]["spec"]
+    assert (spec["traffic"]["arrivals"]["rate"], spec["traffic"]["arrivals"]["successes"]) == (0.02, 4)
+    assert spec["traffic"]["length"] == {"uniform": [1, 2]}
+    swept = "topology = 'mesh:4x4'\ntraffic.multicast.destinations = 2\ntraffic.arrivals.process = 'poisson'\nrun.messages = 10\n" \
+        "[sweep]\nalgorithm = ['dual-path', 'schl']\ntraffic.arrivals.rate = [0.01, 0.02]\nseed = [1, 2, 3]\n"
+    path = small.parent / "swept.toml"
+    path.write_text(swept)
+    for given, points in [
+        ({"sweep": {"algorithm": ["u-mesh"]}}, 6),
+        ({"sweep": {"traffic": {"arrivals": {"rate": {"from": 0.01, "to": 0.02, "points": 4}}}, "seed": [5]}}, 8),
+        ({"sweep": {"traffic.arrivals.rate": [0.01]}}, 6),
+        ({"with": {"schl": {"switching": {"buffer": 2}}}}, 12),
+    ]:
+        assert len(wc.Experiment(path, settings=given).points) == points
     assert nested.points[0]["spec"]["run"]["warmup"] == 2000
     assert [point["config_hash"] for point in nested.points] == [point["config_hash"] for point in dotted.points]
     with pytest.raises(wc.InputError, match="settings: `run.messages` is given twice"):

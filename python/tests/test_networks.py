@@ -70,8 +70,8 @@ def test_a_plan_is_that_of_the_command(command):
     ]:
         with pytest.warns(UserWarning, match=say):
             mesh.plan("dual-path", 0, given, **more)
-    with pytest.warns(UserWarning, match="`table_entries` makes no difference"):
-        mesh.plan("vctm", 0, [5, 9], options={"table_entries": 4})
+    with pytest.warns(UserWarning, match="`entries` makes no difference"):
+        mesh.plan("vctm", 0, [5, 9], options={"entries": 4})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mesh.plan("dual-path", 0, [(1, 4)])
@@ -160,7 +160,8 @@ def test_names_that_are_numbers_of_others_are_warned_of(tmp_path, recwarn):
     text = json.dumps({"nodes": vertices, "edges": [{"source": 0, "target": 1}, {"source": 1, "target": 2}]})
     path = tmp_path / "names.json"
     path.write_text(text)
-    experiment = wc.Experiment({"topology": str(path), "algorithm": "tree-one", "traffic.multicast.destinations": 1, "run.messages": 10})
+    traffic = {"arrivals": {"process": "poisson", "rate": 0.01}, "multicast": {"destinations": 1}}
+    experiment = wc.Experiment({"topology": str(path), "algorithm": "tree-one", "traffic": traffic, "run.messages": 10})
     said = "is called `1`, and where nodes are asked for, 1 is the number of another one"
     assert not recwarn
     assert any(said in text for text in experiment.check())

@@ -63,8 +63,8 @@ class Experiment:
 
     Args:
         source: A file, or the settings themselves as a dictionary, nested or with dotted paths for keys; of two that name the same setting the later one counts.
-        settings: Settings that replace those of the source, by their dotted paths, as ``--set`` does; or by a dictionary for a table such as ``run``, whose other
-            settings stay.
+        settings: Settings that replace those of the source: by their dotted paths, as ``--set`` does, or in nested dictionaries, which leave the other
+            settings of their tables.
         quick: Take the quick version of the file.
         variation: Take this variation of the file.
         algorithms: Algorithms that are written in Python and used here.

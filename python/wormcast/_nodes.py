@@ -18,7 +18,9 @@ def node_text(node: Node) -> str:
     if isinstance(node, str):
         return node
     try:
-        if isinstance(node, SupportsIndex) and not isinstance(node, bool):
+        if isinstance(node, bool):
+            raise TypeError
+        if isinstance(node, SupportsIndex):
             return str(operator.index(node))
         return ",".join(str(operator.index(part)) for part in node)
     except TypeError:

@@ -84,17 +84,37 @@ def document(settings: Mapping[str, Any]) -> str:
     return "".join(line + "\n" for line in _lines(tree, ""))
 
 
-#: The tables of a file, whose settings a nested dictionary replaces one by one.
-_SECTIONS = ("faults", "options", "plot", "run", "stop", "switching", "timing", "traffic")
+#: The tables of a file whose settings a nested dictionary replaces one by one. Other tables are values, such as ``{"uniform": [10, 40]}``.
+_TABLES = {
+    "faults", "options", "plot", "run", "stop", "switching", "timing",
+    "traffic", "traffic.arrivals", "traffic.multicast", "traffic.unicast",
+}  # fmt: skip
+
+
+def _parts(given: Mapping[str, Any], path: str, table: str) -> Iterator[tuple[str, Any]]:
+    """The settings of a table and of those in it, by their paths; ``table`` is its path in its version of the experiment."""
+    for key, inner in given.items():
+        own = f"{path}{_key(key)}"
+        if not isinstance(inner, Mapping) or (table, key, len(inner)) == ("", "sweep", 0):
+            yield own, inner
+        elif table == "sweep":
+            is_range = bool({"from", "to"} & inner.keys())
+            yield from [(own, inner)] if is_range else _parts(inner, f"{own}.", "sweep")
+        elif table in ("variation", "with") or (table, key) == ("", "quick"):
+            yield from _parts(inner, f"{own}.", "")
+        elif (table, key) in [("", "sweep"), ("", "variation"), ("", "with")]:
+            yield from _parts(inner, f"{own}.", key)
+        elif (within := f"{table}.{key}".lstrip(".")) in _TABLES and "." not in key:
+            yield from _parts(inner, f"{own}.", within)
+        else:
+            yield own, inner
 
 
 def assignments(settings: Mapping[str, Any]) -> list[str]:
     """Settings beside a file, as ``--set`` takes them."""
     each: dict[str, Any] = {}
     for key, given in settings.items():
-        own = {_key(key): given}
-        if key in _SECTIONS and isinstance(given, Mapping):
-            own = {f"{key}.{_key(name)}": inner for name, inner in given.items()}
+        own = dict(_parts({key: given}, "", ""))
         if twice := each.keys() & own:
             raise InputError(f"settings: `{min(twice)}` is given twice")
         each |= own
