@@ -35,12 +35,14 @@ impl Experiment {
 
     /// The setting to blame for a problem with this one: if it is not given itself, one that is and that it follows from.
     pub(crate) fn to_blame<'k>(&self, choice: &[usize], key: &'k str) -> &'k str {
-        const FOLLOWS: [(&str, &[&str]); 5] = [
+        const FOLLOWS: [(&str, &[&str]); 6] = [
             ("options.tables", &["routing"]),
             ("switching.central_chunks", &["switching.max_packet", "switching.chunk_flits", "traffic.length"]),
             ("switching.input_fifo", &["switching.chunk_flits", "switching.max_packet", "traffic.length"]),
             ("switching.max_packet", &["traffic.length"]),
             ("switching.model", &["algorithm"]),
+            // Of links in the network's file.
+            ("timing.delay", &["switching.replication", "topology"]),
         ];
         let Ok(tree) = self.chosen(choice) else { return key };
         let given = |key: &&str| Document::has(&tree, &key.split('.').map(str::to_owned).collect::<Vec<_>>());

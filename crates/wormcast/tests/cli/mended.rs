@@ -785,3 +785,19 @@ fn who_is_no_member_is_said_of_the_groups() {
         assert!(said.contains(expected) && said.contains("wrong.groups:1"), "{said}");
     }
 }
+
+/// Links in the network's file may be long although no setting says so.
+#[test]
+fn what_long_links_cannot_carry_is_said_where_they_are_chosen() {
+    let folder = Folder::with(&[("long.edges", "0 1 3\n1 2 3\n2 0 3\n"), ("idle.toml", IDLE)]);
+    let message = |more: &[&str]| {
+        let given = ["simulate", "idle.toml", "--set=topology=long.edges", "--set=algorithm=tree-one"];
+        let rest = ["--set=traffic.multicast.destinations=1", "--set=timing.startup=0"];
+        folder.run(&[&given[..], &rest, more].concat()).bad_input()
+    };
+    let said = "moves in lockstep over links of one cycle only";
+    let chosen = message(&["--set=switching.replication=lockstep"]);
+    assert!(chosen.contains(said) && chosen.contains("--set switching.replication=lockstep"), "{chosen}");
+    let default = message(&[]);
+    assert!(default.contains(said) && default.contains("--set topology=long.edges"), "{default}");
+}
