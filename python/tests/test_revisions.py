@@ -156,6 +156,58 @@ def test_other_modules_of_the_users_own_count(tmp_path):
     assert [name for name in first if first[name] != then[name]] == ["helped"]
 
 
+WRAP = """
+import functools
+class Wrap:
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self.function = function
+    def __call__(self, *given):
+        return self.function(*given)[:AMOUNT]
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "files"),
+    [
+        ("import package.part\ndef plan(n, s, d):\n    return [[d[0]]] * package.part.AMOUNT", {"package/__init__.py": "", "package/part.py": "AMOUNT = 1"}),
+        ("import folder.part\ndef plan(n, s, d):\n    return [[d[0]]] * folder.part.AMOUNT", {"folder/part.py": "AMOUNT = 1"}),
+        ("def plan(n, s, d):\n    import other\n    return other.worms(d)", {"other.py": "def worms(d):\n    return [[d[0]]] * 1"}),
+        ("def plan(n, s, d):\n    from other import worms\n    return worms(d)", {"other.py": "def worms(d):\n    return [[d[0]]] * 1"}),
+        (
+            "from package.planning import plan",
+            {
+                "package/__init__.py": "",
+                "package/planning.py": "def plan(n, s, d):\n    from .deep import part\n    return part.worms(d)",
+                "package/deep/__init__.py": "",
+                "package/deep/part.py": "from .. import amount\ndef worms(d):\n    return [[d[0]]] * amount.AMOUNT",
+                "package/amount.py": "AMOUNT = 1",
+            },
+        ),
+        ("def make():\n    import other\n    return lambda n, s, d: other.worms(d)\nplan = make()", {"other.py": "def worms(d):\n    return [[d[0]]] * 1"}),
+        ("import other\nTABLE = {'x': other}\ndef plan(n, s, d):\n    return TABLE['x'].worms(d)", {"other.py": "def worms(d):\n    return [[d[0]]] * 1"}),
+        ("import middle\ndef plan(n, s, d):\n    return middle.other.worms(d)", {"middle.py": "import other", "other.py": "def worms(d):\n    return [[d[0]]] * 1"}),
+        ("from wrap import Wrap\n@Wrap\ndef plan(n, s, d):\n    return [[d[0]]]", {"wrap.py": WRAP.replace("AMOUNT", "1")}),
+        ("def plan(n, s, d):\n    import json, missing_module\n    return [[d[0]]] * 1", {}),
+    ],
+)
+def test_modules_count_wherever_they_are_met(tmp_path, made, files):
+    def revision(change, seed):
+        text = f"import wormcast as wc\n{made}\nprint(wc.algorithm('py-met', routing='e-cube')(plan).revision)\n"
+        for name, content in {**files, "script.py": text}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(change(content))
+        command = [sys.executable, "-B", "script.py"]
+        run = subprocess.run(command, cwd=tmp_path, env={"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    first = revision(lambda text: text, 0)
+    changed = revision(lambda text: text.replace("AMOUNT = 1", "AMOUNT = 2").replace("* 1", "* 2").replace("[:1]", "[:2]"), 0)
+    commented = revision(lambda text: text + "\n# A comment.\nUNUSED = 3\n", 1)
+    assert changed != first == commented
+
+
 def test_what_cannot_be_told_asks_for_a_revision(tmp_path):
     with (tmp_path / "open").open("w") as file:
 

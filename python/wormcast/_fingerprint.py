@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import dis
 import functools
+import importlib
+import importlib.util
 import os
 import re
 import site
@@ -27,13 +31,14 @@ def fingerprint(what: object) -> bytes:
     """What a function or another callable depends on, as far as that can be told.
 
     That is its code and that of functions within it, its defaults, what it closes over or is bound to, and whatever of its module it names: functions and classes
-    with their own code, constants, and what it names in modules of the user's own. Of installed libraries, the name counts alone.
+    with their own code, constants, and what it names in modules of the user's own, wherever these are met: named, imported in the function, closed over, or
+    within something else. Of installed libraries, the name counts alone.
 
     Raises:
         InputError: If it closes over something, or names it, of which nothing can be told, such as an open file.
     """
     try:
-        return _Walk({}).of(what)
+        return _Walk({}, _Met()).everything(what)
     except RecursionError as problem:
         raise _native.InputError(f"revision: {what!r} depends on something that is nested too deeply: {_REMEDY}") from problem
 
@@ -43,11 +48,69 @@ _OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__static_att
 _REMEDY = "give a `revision`, and raise it with every change"
 
 
+#: What every module has, and no code depends on.
+_OF_MODULES = {*vars(types.ModuleType("")), "__builtins__", "__cached__", "__file__", "__path__"}
+
+
+@dataclasses.dataclass
+class _Met:
+    """Modules of the user's own, and the names that code has met: what it names in them is known when all of it has been seen."""
+
+    modules: dict[str, types.ModuleType] = dataclasses.field(default_factory=dict)
+    names: set[str] = dataclasses.field(default_factory=set)
+
+    def code(self, code: types.CodeType, package: str | None) -> None:
+        """Takes in the names of code that is in a module of the user's own, and the modules that it imports itself."""
+        self.names.update(code.co_names)
+        module, loaded = None, [0, 0]
+        for instruction in dis.get_instructions(code):
+            match instruction.opname:
+                case "IMPORT_NAME":
+                    # Before the names that are taken from it, the number of its dots.
+                    module = self._imported("." * loaded[-2] + instruction.argval, package)
+                case "IMPORT_FROM" if module is not None and not hasattr(module, instruction.argval):
+                    self._imported(f"{module.__name__}.{instruction.argval}", None)
+                case load if load.startswith("LOAD_"):
+                    loaded.append(instruction.argval)
+
+    def _imported(self, name: str, package: str | None) -> types.ModuleType | None:
+        module = None
+        try:
+            parts = importlib.util.resolve_name(name, package).split(".")
+            for end in range(1, len(parts) + 1):
+                spec = importlib.util.find_spec(".".join(parts[:end]))
+                # Of a library, nothing is imported.
+                if spec is None or _is_library(spec.name, _place(spec.origin if spec.has_location else None, spec.submodule_search_locations)):
+                    return None
+                module = importlib.import_module(spec.name)
+                self.modules[module.__name__] = module
+        except (ImportError, ValueError):
+            # Where it is wanted, it fails in the same way.
+            return None
+        return module
+
+
 class _Walk:
-    def __init__(self, met: dict[int, int]) -> None:
+    def __init__(self, met: dict[int, int], around: _Met) -> None:
         # Places of what has been met, by identity; and the objects themselves, so that no identity is used twice.
         self._met = dict(met)
         self._kept: list[object] = []
+        self._around = around
+
+    def everything(self, what: object) -> bytes:
+        """All that it depends on: itself, and what its code names in modules that were met on the way."""
+        found = [self.of(what)]
+        done: set[tuple[str, str]] = set()
+        around = self._around
+        while left := sorted(
+            (module, name)
+            for module, it in around.modules.items()
+            for name in around.names - _OF_MODULES
+            if (module, name) not in done and hasattr(it, name)
+        ):
+            done.update(left)
+            found.extend(_joined(f"{module}.{name}", self.of(getattr(around.modules[module], name))) for module, name in left)
+        return _joined("everything", *found)
 
     def of(self, what: object) -> bytes:
         if isinstance(what, int):
@@ -65,7 +128,7 @@ class _Walk:
     def _parts(self, what: object) -> bytes:
         if isinstance(what, (set, frozenset)):
             # Their order is another one in each process, so members are told apart by themselves alone.
-            return _joined(type(what).__name__, *sorted(_Walk(self._met).of(member) for member in what))
+            return _joined(type(what).__name__, *sorted(_Walk(self._met, self._around).of(member) for member in what))
         if isinstance(what, (list, tuple)) and type(what) in (list, tuple):
             return _joined(type(what).__name__, *map(self.of, what))
         if type(what) is dict:
@@ -88,10 +151,12 @@ class _Walk:
         if isinstance(what, re.Pattern):
             return _joined("pattern", self.of((what.pattern, what.flags)))
         if isinstance(what, types.ModuleType):
+            if not _is_library(what.__name__, _place(getattr(what, "__file__", None), getattr(what, "__path__", None))):
+                self._around.modules[what.__name__] = what
             return _joined("module", what.__name__.encode())
         if isinstance(what, type):
             return self._class(what)
-        if hasattr(what, "__wrapped__"):
+        if hasattr(what, "__wrapped__") and _of_library(type(what)):
             return _joined("wrapped", self.of(what.__wrapped__))
         if isinstance(what, types.BuiltinFunctionType):
             bound = what.__self__
@@ -103,19 +168,16 @@ class _Walk:
         if _is_library(around.get("__name__"), around.get("__file__")):
             return _joined("library", f"{function.__module__}.{function.__qualname__}".encode())
         closed = [self.of(_content(cell)) for cell in function.__closure__ or ()]
-        named = []
-        names = sorted(set(_names(function.__code__)))
-        for value in (around[name] for name in names if name in around):
-            if not isinstance(value, types.ModuleType):
-                named.append(self.of(value))
-            elif not _is_library(value.__name__, getattr(value, "__file__", None)):
-                named.extend(self.of(getattr(value, name)) for name in names if hasattr(value, name))
+        codes = list(_codes(function.__code__))
+        for code in codes:
+            self._around.code(code, around.get("__package__"))
+        names = sorted({name for code in codes for name in code.co_names})
+        named = [self.of(around[name]) for name in names if name in around]
         defaults = [self.of(function.__defaults__), self.of(function.__kwdefaults__)]
         return _joined("function", self.of(function.__code__), *defaults, _joined("closed", *closed), *named)
 
     def _class(self, kind: type) -> bytes:
-        module = sys.modules.get(kind.__module__)
-        if _is_library(kind.__module__, getattr(module, "__file__", None)):
+        if _of_library(kind):
             return _joined("library", _name(kind))
         members = [
             _joined(name, self.of(member))
@@ -150,12 +212,22 @@ def _content(cell: types.CellType) -> object:
         return None  # Nothing has been assigned yet.
 
 
-def _names(code: types.CodeType) -> Iterable[str]:
-    """The names that code uses, and functions within it."""
-    yield from code.co_names
+def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+    """Code, and that of functions within it."""
+    yield code
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
-            yield from _names(part)
+            yield from _codes(part)
+
+
+def _place(file: str | None, folders: Iterable[str] | None) -> str | None:
+    """Where a module is; packages that are mere folders have no file."""
+    return file if file is not None else next((os.path.join(folder, "") for folder in folders or ()), None)
+
+
+def _of_library(kind: type) -> bool:
+    module = sys.modules.get(kind.__module__)
+    return _is_library(kind.__module__, getattr(module, "__file__", None))
 
 
 def _name(kind: type) -> bytes:
