@@ -199,7 +199,7 @@ def test_names_and_promises_are_checked():
         ("dual-path", {}, "there is an algorithm `dual-path` already"),
         ("Comb", {}, "no name for an algorithm"),
         ("py-x", {"routing": "e-cub"}, "did you mean `e-cube`"),
-        ("py-x", {"promise": "paths"}, "promise: unknown `paths`"),
+        ("py-x", {"promise": "paths"}, "promise: found 'paths'; expected"),
         ("py-x", {"promise": "stops", "may_turn": lambda *_: True}, "give one of the two"),
         ("py-x", {"may_stop": lambda *_: True}, "give `may_turn`, too"),
     ]:

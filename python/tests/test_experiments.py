@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -185,7 +186,7 @@ def test_files_of_other_settings_are_not_replaced_in_silence(tmp_path, recwarn):
     assert not recwarn
     with pytest.warns(UserWarning, match="experiment.csv` had results of other settings, and is replaced"):
         wc.Experiment(multicasts | {"traffic.length": 9}).run().write(tmp_path)
-    for name in ["a/b", "", ".", "..", None, "a\nb"]:
+    for name in ["a/b", "", ".", "..", 5, "a\nb"]:
         with pytest.raises(wc.InputError, match="name: found .*; expected a name for files"):
             wc.Experiment(multicasts, name=name)
 
@@ -265,6 +266,19 @@ def test_nested_settings_leave_the_others_of_their_table(small):
         wc.Experiment(small, settings={"run": {"messages": 200}, "run.messages": 300})
     with pytest.raises(wc.InputError, match="seed: 2 contradicts the 3 of `settings`"):
         wc.simulate(SMALL | {"traffic.multicast.destinations": 3}, settings={"seed": 3}, seed=2)
+
+
+def test_files_of_an_experiment_can_have_another_name(small, tmp_path):
+    experiment = wc.Experiment(small, name="other")
+    result = experiment.run()
+    assert {path.name.split(".")[0] for path in result.write(tmp_path / "named")} == {"other"}
+    assert pickle.loads(pickle.dumps(experiment)).name == experiment.name == "other"
+    for seconds in ("2", None, -3):
+        with pytest.raises(wc.InputError, match=f"batch_seconds: found {seconds!r}"):
+            experiment.run(batch_seconds=seconds)
+    for wrong, said in [(lambda: result.write(None), "folder: found None"), (lambda: experiment.compare(quantity=5), "quantity: found 5")]:
+        with pytest.raises(wc.InputError, match=said):
+            wrong()
 
 
 def test_slips_are_told_in_words(small, tmp_path):

@@ -117,7 +117,19 @@ def test_what_is_no_number_and_no_node_is_told():
         (lambda: wc.analyse(mesh, routing="dual-path"), "unknown routing `dual-path`: this is the name of an algorithm"),
         (lambda: wc.analyse(mesh, routing="e-cube", tables="x"), "routing: forwarding tables are one already"),
         (lambda: wc.Network.from_networkx(nx.Graph([(0, 1, {"x": float("nan")})])), "is infinite or no number"),
-        (lambda: wc.Network(4), "found 4; expected the text of a network"),
+        (lambda: wc.Network(4), "spec: found 4; expected the text of a network"),
+        (lambda: wc.Network.from_text(b"0 1"), "text: found b'0 1'; expected a text"),
+        (lambda: mesh.plan("dual-path", 0, [1], ports=2), "ports: found 2; expected a text"),
+        (lambda: mesh.plan("dual-path", 0, [1], routing=5), "routing: found 5"),
+        (lambda: mesh.plan("dual-path", 0, [1], options={"detour": float("nan")}), "options: found .*; expected finite numbers"),
+        (lambda: mesh.plan("dual-path", 0, [1], options={"detour": object()}), "options: found <object"),
+        (lambda: wc.analyse(mesh, tables=5), "tables: found 5; expected the path of a file"),
+        (lambda: wc.analyse(mesh, routing=5), "routing: found 5"),
+        (lambda: wc.Experiment(None), "source: found None; expected a file of settings"),
+        (lambda: wc.Experiment(b"x.toml"), "source: found b'x.toml'"),
+        (lambda: wc.Experiment({}, algorithms=None), "algorithms: found None"),
+        (lambda: wc.Experiment({}, variation=5), "variation: found 5"),
+        (lambda: wc.Experiment({"title": "\ud800"}), "half a character is missing"),
         (lambda: wc.Network.from_networkx([(0, 1)]), "found list; expected a graph of NetworkX"),
         (lambda: mesh.save("x.edges"), "x.edges: expected a name that ends in"),
         (lambda: mesh.save("x.png"), "x.png: expected a name that ends in"),
@@ -174,6 +186,25 @@ def test_names_that_are_numbers_of_others_are_warned_of(tmp_path, recwarn):
     graph.add_edge(0, 1)
     with pytest.warns(UserWarning, match=said):
         wc.Network.from_networkx(graph)
+
+
+def test_what_numpy_has_is_taken(tmp_path):
+    mesh = wc.Network("mesh:8x8")
+    plain = mesh.plan("bounded-negative-first", (4, 3), [(1, 4), (7, 2)], options={"detour": 4})
+    arrays = mesh.plan("bounded-negative-first", np.array([4, 3]), np.array([[1, 4], [7, 2]]), options={"detour": np.int64(4)})
+    assert arrays.to_dict() == plain.to_dict()
+    assert mesh.plan("dual-path", np.int64(3), np.array([5, 9])).destinations == [5, 9]
+    with pytest.raises(wc.InputError, match=r"cannot read `.*none\.lfts`"):
+        mesh.plan("tables", 0, [1], options={"tables": tmp_path / "none.lfts"})
+
+
+def test_texts_of_networks_say_themselves_what_they_are():
+    edges = wc.Network.from_text("0 1\n1 2\n")
+    again = wc.Network.from_text(json.dumps({"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}))
+    assert (edges.routers, again.routers) == (3, 2)
+    assert wc.Network.from_text((Path(__file__).parents[2] / "examples/fabric.net").read_text()).routers == 6
+    with pytest.raises(wc.InputError, match="x.edges:1: found"):
+        wc.Network.from_text("{}", "x.edges")
 
 
 def test_graphs_keep_what_their_attributes_say():

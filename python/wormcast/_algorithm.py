@@ -245,7 +245,7 @@ def algorithm(
     whole("revision", revision, 1, 2**32 - 1)
     if not isinstance(name, str):
         raise _native.InputError(f"name: found {name!r}; expected lower-case letters, digits and hyphens")
-    if promise is not None and not isinstance(promise, str):
+    if promise not in (None, "unicasts", "stops", "trees"):
         raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`")
     if not isinstance(routing, str):
         raise _native.InputError(f"routing: found {routing!r}; expected the name of a routing, such as `e-cube`")

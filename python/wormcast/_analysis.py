@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wormcast import _native
 from wormcast._network import Network
-from wormcast._nodes import SEEDS, algorithm_name, fault_information, links, options_text, whole
+from wormcast._nodes import SEEDS, algorithm_name, fault_information, file_text, links, options_text, plain_text, whole
 
 if TYPE_CHECKING:
     from wormcast._algorithm import Algorithm
@@ -145,7 +145,9 @@ def analyse(
     """
     if not isinstance(network, Network):
         network = Network(network)
-    whole("seed", seed, 0, SEEDS)
+    seed = whole("seed", seed, 0, SEEDS) or 0
+    if routing is not None:
+        plain_text("routing", routing)
     fault_information(local_information, failed_links)
     if not isinstance(buffer, str):
         whole("buffer", buffer, 1, 2**24)
@@ -190,8 +192,8 @@ def analyse(
         return _found(network, *_native.analyse_routing(network._native, routing, root, seed, given))
     if root is not None:
         raise _native.InputError("root: forwarding tables have none: leave it out")
-    files = [None if file is None else os.fspath(file) for file in beside.values()]
-    return _found(network, *_native.analyse_tables(network._native, os.fspath(tables or ""), files, branching, given))
+    files = [None if file is None else file_text(name, file) for name, file in beside.items()]
+    return _found(network, *_native.analyse_tables(network._native, file_text("tables", tables), files, branching, given))
 
 
 def _found(network: Network, report: str, idle: list[str]) -> Analysis:

@@ -12,7 +12,7 @@ from typing import Any
 
 from wormcast import _native
 from wormcast._algorithm import Algorithm
-from wormcast._nodes import flag, whole
+from wormcast._nodes import file_text, flag, plain_text, whole
 from wormcast._pool import Description, Pool
 from wormcast._result import Plot, Result, Run
 from wormcast._toml import assignments, document
@@ -53,9 +53,7 @@ def _teller(progress: bool | Callable[[Progress], object]) -> Callable[..., None
 
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:
-    if path is not None and not isinstance(path, (str, os.PathLike)):
-        raise _native.InputError(f"store: found {path!r}; expected the path of a file")
-    return None if path is None else os.fspath(path)
+    return None if path is None else file_text("store", path)
 
 
 class Experiment:
@@ -68,7 +66,7 @@ class Experiment:
         quick: Take the quick version of the file.
         variation: Take this variation of the file.
         algorithms: Algorithms that are written in Python and used here.
-        name: What messages and files call it, if it is not a file.
+        name: What its files are called, as ``--name`` says; and messages, if it is not a file.
 
     Raises:
         InputError: If something is wrong, with the line and the column in the file.
@@ -85,7 +83,7 @@ class Experiment:
     4
     """
 
-    __slots__ = ("_description", "_native", "algorithms")
+    __slots__ = ("_description", "_name", "_native", "algorithms")
 
     algorithms: tuple[Algorithm, ...]
     """The algorithms that are written in Python."""
@@ -98,15 +96,22 @@ class Experiment:
         quick: bool = False,
         variation: str | None = None,
         algorithms: Iterable[Algorithm] | Algorithm = (),
-        name: str = "experiment",
+        name: str | None = None,
     ) -> None:
         if settings is not None and not isinstance(settings, Mapping):
             raise _native.InputError(f"settings: found {settings!r}; expected a dictionary, such as {{\"traffic.length\": 32}}")
-        if isinstance(source, Mapping):
+        if name is not None:
             _check_name(name)
-            path, text = f"{name}.toml", document(source)
+        if isinstance(source, Mapping):
+            path, text = f"{name or 'experiment'}.toml", document(source)
         else:
-            path, text = os.fspath(source), None
+            path, text = file_text("source", source, "a file of settings, or settings as a dictionary"), None
+        # Of a dictionary, settings that others replace are told in the name, as of a file.
+        self._name = None if isinstance(source, Mapping) else name
+        if variation is not None:
+            plain_text("variation", variation)
+        if not isinstance(algorithms, (Algorithm, Iterable)):
+            raise _native.InputError(f"algorithms: found {algorithms!r}; expected what `wormcast.algorithm` makes of functions")
         self.algorithms = (algorithms,) if isinstance(algorithms, Algorithm) else tuple(algorithms)
         for own in self.algorithms:
             if not isinstance(own, Algorithm):
@@ -133,7 +138,7 @@ class Experiment:
     @property
     def name(self) -> str:
         """What its files are called."""
-        return self._native.name
+        return self._name or self._native.name
 
     @property
     def title(self) -> str:
@@ -204,6 +209,8 @@ class Experiment:
         """
         whole("jobs", jobs, 1, 2**32 - 1)
         whole("parallel", parallel, 1, 2**32 - 1)
+        if isinstance(batch_seconds, bool) or not isinstance(batch_seconds, (int, float)) or not 0 < batch_seconds < float("inf"):
+            raise _native.InputError(f"batch_seconds: found {batch_seconds!r}; expected a number above 0")
         flag("fresh", fresh)
         if executor is None and parallel is not None:
             raise _native.InputError("parallel: it is how many batches an executor gets: give `executor`, too")
@@ -259,6 +266,8 @@ class Experiment:
         """
         whole("jobs", jobs, 1, 2**32 - 1)
         whole("until_decided", until_decided, 1, 2**64 - 1)
+        if quantity is not None:
+            plain_text("quantity", quantity)
         for name in names:
             if not isinstance(name, str):
                 raise _native.InputError(f"names: found {name!r}; expected texts one by one, as in `compare('dual-path', 'column-path')`")
@@ -301,7 +310,7 @@ class Experiment:
         return f"<Experiment {self.name!r}{swept}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_again, (self._description,))
+        return (_again, (self._description, self._name))
 
 
 def _check_name(name: str) -> None:
@@ -309,8 +318,9 @@ def _check_name(name: str) -> None:
         raise _native.InputError(f"name: found {name!r}; expected a name for files")
 
 
-def _again(description: Description) -> Experiment:
+def _again(description: Description, name: str | None) -> Experiment:
     experiment = Experiment.__new__(Experiment)
+    experiment._name = name
     experiment.algorithms = description.algorithms
     experiment._native = description.made()
     experiment._description = description

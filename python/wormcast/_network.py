@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, algorithm_name, fault_information, links, list_text, needing, node_text, options_text, whole, written
+from wormcast._nodes import SEEDS, Node, algorithm_name, fault_information, file_text, links, list_text, needing, node_text, options_text, plain_text, whole, written
 
 if TYPE_CHECKING:
     from wormcast._algorithm import Algorithm
@@ -38,10 +38,7 @@ class Network:
     __slots__ = ("_native", "_spec")
 
     def __init__(self, spec: str | os.PathLike[str]) -> None:
-        try:
-            text = os.fspath(spec)
-        except TypeError:
-            raise _native.InputError(f"found {spec!r}; expected the text of a network, such as `mesh:16x16`, or a file") from None
+        text = file_text("spec", spec, "the text of a network, such as `mesh:16x16`, or a file")
         self._native = _warned(_native.Network(text), 3)
         self._spec: str | None = text
 
@@ -86,17 +83,17 @@ class Network:
         return cls._of(_warned(_native.Network.of_text(f"{name}.json", text), 3))
 
     @classmethod
-    def from_text(cls, text: str, name: str = "network.edges") -> Network:
+    def from_text(cls, text: str, name: str = "network") -> Network:
         """The network of a file's contents: an edge list, GraphML, node-link JSON, anynet or what ibnetdiscover prints.
 
         Args:
             text: The contents.
-            name: The name for messages; its ending says which format it is, if the contents leave that open.
+            name: The name for messages. If it has an ending, such as ``.edges`` or ``.graphml``, that says which format it is; if not, the contents do.
 
         Warns:
             UserWarning: If a node is called by the number of another one.
         """
-        return cls._of(_warned(_native.Network.of_text(name, text), 3))
+        return cls._of(_warned(_native.Network.of_text(plain_text("name", name), plain_text("text", text)), 3))
 
     def to_networkx(self) -> Any:
         """A NetworkX ``MultiGraph``, with the names of routers and nodes and the coordinates that a file gave them as attributes.
@@ -228,7 +225,10 @@ class Network:
         """
         from wormcast._plan import Plan
 
-        whole("seed", seed, 0, SEEDS)
+        seed = whole("seed", seed, 0, SEEDS) or 0
+        plain_text("ports", ports)
+        if routing is not None:
+            plain_text("routing", routing)
         whole("flit_bits", flit_bits, 1, 2**32 - 1)
         fault_information(local_information, failed_links)
         if isinstance(destinations, tuple) and len(destinations) > 1 and self._has_coordinates(destinations):

@@ -13,8 +13,25 @@ from wormcast._native import InputError, RunError
 Node = SupportsIndex | str | Sequence[SupportsIndex]
 
 
+def plain_text(name: str, given: object) -> str:
+    """A text; ``name`` is the parameter that it is given as."""
+    if not isinstance(given, str):
+        raise InputError(f"{name}: found {given!r}; expected a text")
+    return given
+
+
+def file_text(name: str, given: object, expected: str = "the path of a file") -> str:
+    """The path of a file."""
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise InputError(f"{name}: found {given!r}; expected {expected}")
+    return path
+
+
 def node_text(node: Node) -> str:
     """A node as the command reads it."""
+    if hasattr(node, "tolist"):
+        node = node.tolist()  # What NumPy has.
     if isinstance(node, str):
         return node
     try:
@@ -29,6 +46,8 @@ def node_text(node: Node) -> str:
 
 def list_text(nodes: Iterable[Node] | str) -> str:
     """Nodes as the command reads them; a text is one already, such as ``"all"``."""
+    if hasattr(nodes, "tolist"):
+        nodes = nodes.tolist()
     if isinstance(nodes, str):
         return nodes
     if not isinstance(nodes, Iterable):
@@ -76,7 +95,21 @@ def options_text(given: Mapping[str, Any] | None) -> str:
     """The options of an algorithm as JSON."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"options: found {given!r}; expected a dictionary such as {{'detour': 4}}")
-    return json.dumps(dict(given or {}))
+    try:
+        return json.dumps(dict(given or {}), default=_plain, allow_nan=False)
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError(f"options: found {given!r}; expected finite numbers") from None
+
+
+def _plain(given: object) -> object:
+    """A value of NumPy or a path, as JSON has it."""
+    if isinstance(given, os.PathLike):
+        return os.fspath(given)
+    if hasattr(given, "tolist"):
+        return given.tolist()
+    raise InputError(f"options: found {given!r}; expected a number, a text, a flag or a list")
 
 
 def flag(name: str, given: bool) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wormcast import _native
-from wormcast._nodes import counted, needing, written
+from wormcast._nodes import counted, file_text, needing, written
 
 
 class Table:
@@ -172,7 +172,7 @@ class Result:
         Warns:
             UserWarning: If the table that is there has results of other settings, and is replaced.
         """
-        folder = Path(folder)
+        folder = Path(file_text("folder", folder, "the path of a folder"))
         with written(folder):
             folder.mkdir(parents=True, exist_ok=True)
         files: dict[str, bytes] = {".csv": self.csv().encode()}

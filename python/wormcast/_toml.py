@@ -21,6 +21,8 @@ def _key(key: object) -> str:
 
 
 def _string(text: str) -> str:
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"found {text!r}, which is no text: half a character is missing")
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

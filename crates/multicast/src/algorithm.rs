@@ -175,24 +175,26 @@ pub trait Algorithm: Send + Sync {
 /// The kinds of worms an algorithm sends that settings are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WormKinds {
+    /// Worms that are routed hop by hop, by their stops: unicasts and paths.
+    pub paths: bool,
     /// Trees that wormhole switches replicate.
     pub trees: bool,
     /// Worms that wait for the delivery of another one.
     pub triggered: bool,
 }
 
-/// Determines the kinds of worms an algorithm sends: as its descriptor says, and where that says nothing, from two plans with many
-/// destinations all over the network.
+/// Determines the kinds of worms an algorithm sends from four plans: to one destination, and to many all over the network.
 pub fn worm_kinds(algorithm: &dyn Algorithm) -> WormKinds {
     const DESTINATIONS: u64 = 16;
     let nodes = algorithm.network().nodes() as u64;
     let mut kinds = WormKinds::default();
-    for source in [0, nodes - 1] {
-        let spread = (1..=DESTINATIONS).map(|number| NodeId::new((number * 0x9E37_79B9 % nodes) as u32));
+    for (source, destinations) in [(0, 1), (0, DESTINATIONS), (nodes - 1, 1), (nodes - 1, DESTINATIONS)] {
+        let spread = (1..=destinations).map(|number| NodeId::new((number * 0x9E37_79B9 % nodes) as u32));
         let Ok(multicast) = Multicast::checked(NodeId::new(source as u32), &spread.collect::<Vec<_>>()) else {
             continue;
         };
         let Plan { worms } = algorithm.plan(&multicast);
+        kinds.paths |= worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Path(_)));
         kinds.trees |=
             algorithm.may_send_trees() && worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
         kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());

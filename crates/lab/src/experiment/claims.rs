@@ -292,13 +292,21 @@ impl Experiment {
                 &format!("expected another quantity than `{}`, which is compared with it", quantity.name()),
             );
         }
+        if let Some(over) = claim.over().filter(|over| over.is_latency() != quantity.is_latency()) {
+            let key = if claim.gap.is_some() { "gap.over" } else { "order.over" };
+            let (names, unit) = (over.name(), quantity.name());
+            return error(key, &format!("`{names}` is no share of `{unit}`: one is a time, and the other is none"));
+        }
         match test {
             Test::Order(order) if no_share(order.by) => error("order.by", share),
             Test::Falls(falls) if !(0.0..1.0).contains(&falls.by) => {
                 error("falls.by", "expected a share from 0 up to, not including, 1, such as 0.1")
             }
             Test::Values(values) if !(values.tolerance >= 0.0 && values.tolerance.is_finite()) => {
-                error("values.tolerance", "expected a number that is not negative")
+                error("values.tolerance", "expected a finite number that is not negative")
+            }
+            Test::Values(values) if values.of.values().flatten().any(|value| value.is_infinite()) => {
+                error("values.of", "expected finite numbers, or `nan` where nothing is claimed")
             }
             Test::Values(values) if values.of.values().flatten().all(|value| value.is_nan()) => {
                 error("values.of", "expected at least one number: `nan` says that nothing is claimed there")

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use wormcast_network::text::escape_xml;
+
 use super::{Block, Cell, Page, Shown, Table, pieces};
 
 pub(super) fn page(page: &Page, folder: &str) -> String {
@@ -12,7 +14,7 @@ pub(super) fn page(page: &Page, folder: &str) -> String {
     // A section with nothing but a recorded run has nothing to read.
     let read = |block: &Block| !matches!(block, Block::Replay { .. });
     for section in page.sections.iter().filter(|section| section.blocks.is_empty() || section.blocks.iter().any(read)) {
-        let _ = write!(text, "\n<a id=\"{}\"></a>\n\n", section.anchor);
+        let _ = write!(text, "\n<a id=\"{}\"></a>\n\n", escape_xml(&section.anchor));
         let _ = writeln!(text, "{} {}", "#".repeat(section.level + 1), plain(&section.title));
         for block in &section.blocks {
             write(block, folder, &mut text);
@@ -45,7 +47,7 @@ fn write(block: &Block, folder: &str, text: &mut String) {
         }
         Block::Figure { name, caption, .. } => {
             let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-            let _ = write!(text, "\n![{}](<{folder}{name}>)\n", plain(caption));
+            let _ = write!(text, "\n![{}](<{}>)\n", plain(caption), address(&format!("{folder}{name}")));
         }
         Block::Table(Table { head, rows, .. }) => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
@@ -68,6 +70,20 @@ fn write(block: &Block, folder: &str, text: &mut String) {
         }
         Block::Details { .. } | Block::Replay { .. } => {}
     }
+}
+
+/// A path between angle brackets, as the address that it is there.
+fn address(path: &str) -> String {
+    let mut address = String::with_capacity(path.len());
+    for letter in path.chars() {
+        match letter {
+            '%' | '#' | '?' | '<' | '>' | '\\' | '\n' | '\r' => {
+                let _ = write!(address, "%{:02X}", u32::from(letter));
+            }
+            _ => address.push(letter),
+        }
+    }
+    address
 }
 
 /// Text in which nothing is markup but code.

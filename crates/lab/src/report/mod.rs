@@ -261,6 +261,11 @@ mod tests {
             level: 1,
             blocks: vec![Block::Text(text), Block::Text("one ` alone".to_owned())],
         };
+        let figure = Block::Figure { name: "50% #2.svg".to_owned(), caption: "c".to_owned(), svg: String::new() };
+        let load = Section { title: "L".to_owned(), anchor: "\"".to_owned(), level: 1, blocks: vec![figure] };
+        let shown = Page { title: "P".to_owned(), byline: String::new(), sections: vec![load], player: None };
+        let written = shown.markdown("");
+        assert!(written.contains("![c](<50%25 %232.svg>)") && written.contains("<a id=\"&quot;\">"), "{written}");
         let page = Page { title: "P".to_owned(), byline: String::new(), sections: vec![section], player: None };
         assert_eq!(
             page.markdown(""),

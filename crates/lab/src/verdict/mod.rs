@@ -56,7 +56,7 @@ impl fmt::Display for Verdict {
 pub struct ClaimVerdict {
     /// The claim's name.
     pub claim: String,
-    /// The verdict: the worst of its parts, without corrections; inconclusive if a control does not hold.
+    /// The verdict: the worst of its parts, without corrections; inconclusive if a control does not hold, or if there are no other parts.
     pub verdict: Verdict,
     /// Its parts, each with its evidence.
     pub evidence: Vec<Part>,
@@ -166,7 +166,8 @@ pub(crate) fn verdicts(experiment: &Experiment, points: &[Point], runs: &[PointR
     }
     for whole in &mut verdicts {
         let own = whole.evidence.iter().filter(|part| !part.correction && !part.control).map(|part| part.verdict);
-        whole.verdict = own.max().unwrap_or(whole.verdict);
+        // What is right, or has to hold, is no sentence of the claim.
+        whole.verdict = own.max().unwrap_or(Verdict::Inconclusive);
         if whole.evidence.iter().any(|part| part.control && part.verdict != Verdict::Reproduced) {
             whole.verdict = Verdict::Inconclusive;
         }

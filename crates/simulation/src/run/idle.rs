@@ -75,10 +75,19 @@ impl Scenario {
                 add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
             }
         }
-        if self.switch.is_none() && self.engine.selection != SelectionPolicy::First && !self.may_choose() {
-            add("switching.selection", format!("the routing of `{name}` leaves one channel at every hop"));
+        let kinds = worm_kinds(self.algorithm.as_ref());
+        if self.switch.is_none() && self.engine.selection != SelectionPolicy::First {
+            if !kinds.paths {
+                add("switching.selection", format!("`{name}` sends trees, whose branches leave no choice"));
+            } else if !self.may_choose() {
+                add("switching.selection", format!("the routing of `{name}` leaves one channel at every hop"));
+            }
         }
-        if !worm_kinds(self.algorithm.as_ref()).triggered {
+        if self.switch.is_some() && !kinds.paths {
+            let reason = format!("the worms of `{name}` to one destination have a header as those to several");
+            add("switching.unicast_header_flits", reason);
+        }
+        if !kinds.triggered {
             let reason = format!("no worm of `{name}` waits for the delivery of another");
             add("timing.receive_overhead", reason);
         }
@@ -160,6 +169,8 @@ mod tests {
         // Trees of tree-one branch independently by default.
         let tree = r#"{ "header": "tree" }"#;
         assert_eq!(idle("tree-one", tree, mixed, "{}"), ["timing.receive_overhead"]);
+        let random = r#"{ "header": "tree", "selection": "random" }"#;
+        assert_eq!(idle("tree-one", random, mixed, "{}"), ["switching.selection", "timing.receive_overhead"]);
         let lockstep = r#"{ "header": "tree", "replication": "lockstep" }"#;
         assert_eq!(idle("tree-one", lockstep, mixed, "{}"), ["switching.reservation", "timing.receive_overhead"]);
         let nobody = r#", "multicast": { "destinations": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;

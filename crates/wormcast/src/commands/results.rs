@@ -148,7 +148,10 @@ pub(crate) fn is_there(store: &Path) -> Result<bool, Failure> {
 
 /// The path of a store, as an argument names it.
 fn store_file(path: &str) -> Result<PathBuf, String> {
-    if is_standard_input(path) { Err("a store is a file: expected its name".to_owned()) } else { Ok(path.into()) }
+    if path.is_empty() || is_standard_input(path) {
+        return Err("a store is a file: expected its name".to_owned());
+    }
+    Ok(path.into())
 }
 
 /// The usual path of the store in a folder for results.

@@ -801,3 +801,45 @@ fn what_long_links_cannot_carry_is_said_where_they_are_chosen() {
     let default = message(&[]);
     assert!(default.contains(said) && default.contains("--set topology=long.edges"), "{default}");
 }
+
+/// A correction, or what has to hold, is no sentence of the claim; and a time is no share of a load.
+#[test]
+fn a_claim_needs_a_sentence_of_its_own_and_shares_of_the_same_kind() {
+    let swept = IDLE.replace("algorithm = \"dual-path\"\n", "")
+        + "stop.min_replications = 2\nstop.max_replications = 2\nsweep.algorithm = [\"dual-path\", \"column-path\"]\n";
+    let order = "order = { lower = [\"dual-path\"], higher = [\"column-path\"]";
+    let claim = |more: &str| format!("{swept}[[claim]]\nid = \"a\"\ntext = \"t\"\n{more}\n");
+    let folder = Folder::with(&[]);
+    let sweep = |more: &str| {
+        folder.write("c.toml", claim(more).as_bytes());
+        folder.run(&["sweep", "c.toml"])
+    };
+    for alone in ["correction = true", "control = true"] {
+        let said = sweep(&format!("{alone}\n{order} }}")).success();
+        assert!(said.contains("claim a: inconclusive"), "{said}");
+    }
+    assert!(sweep(&format!("{order} }}")).success().contains("claim a: reproduced"));
+    let gap = "gap = { series = [\"dual-path\"], over = \"offered_load\", at_least = 0.1 }";
+    let loads = format!("{order}, over = \"delivered_load\" }}");
+    let values = "values = { of = { dual-path = [inf] }, tolerance = 3 }";
+    for (wrong, message) in [
+        (gap, "`offered_load` is no share of `latency.last`: one is a time"),
+        (&loads, "`delivered_load` is no share of `latency.last`"),
+        (values, "expected finite numbers, or `nan`"),
+    ] {
+        let refused = sweep(wrong).bad_input();
+        assert!(refused.contains(message), "{refused}");
+    }
+    let unnamed = folder.run(&["sweep", "c.toml", "--store", ""]).bad_input();
+    assert!(unnamed.contains("a store is a file: expected its name"), "{unnamed}");
+}
+
+#[test]
+fn an_algorithm_without_a_root_refuses_one_whatever_its_routing() {
+    let folder = folder();
+    for algorithm in ["rpm", "xy-tree", "vctm", "dual-path"] {
+        let message =
+            folder.run(&["routing", "--topology", "mesh:4x4", "--algorithm", algorithm, "--root", "5"]).bad_input();
+        assert!(message.contains("has no root; `up-down`"), "{message}");
+    }
+}
