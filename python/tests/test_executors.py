@@ -324,3 +324,95 @@ def test_nothing_is_computed_twice_on_workers_that_live(small, processes, tmp_pa
     with Counting(3) as workers:
         wc.Experiment(small).run(executor=workers)
     assert done and set(done.values()) == {1}
+
+
+STUDY = {
+    "topology": "mesh:4x4",
+    "algorithm": "py-study",
+    "traffic.arrivals.process": "poisson",
+    "traffic.multicast.destinations": 4,
+    "run.messages": 60,
+    "stop": {"min_replications": 2, "max_replications": 2},
+    "sweep.traffic.arrivals.rate": [0.01, 0.02, 0.03, 0.04],
+}
+
+
+def study(k):
+    @wc.algorithm("py-study", routing="e-cube", promise="unicasts")
+    def plan(network, source, destinations):
+        return [[node] for node in sorted(destinations, key=lambda node: (node * (2 * k + 1)) % 17)]
+
+    return wc.Experiment(STUDY, algorithms=[plan])
+
+
+def test_experiments_in_threads_run_their_own_algorithms_of_one_name():
+    alone = [study(k).run(jobs=1).csv() for k in range(6)]
+    assert len(set(alone)) > 3
+    for _ in range(3):
+        with concurrent.futures.ThreadPoolExecutor(6) as threads:
+            assert list(threads.map(lambda k: study(k).run(jobs=1).csv(), range(6))) == alone
+    # What was defined last is what its name stands for when all have ended.
+    last = study(3)
+    assert wc.Experiment(STUDY).points == last.points
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        assert last.run(executor=threads).csv() == alone[3]
+
+
+def test_what_would_wait_for_itself_is_refused():
+    inner = study(1)
+
+    @wc.algorithm("py-study", routing="e-cube", revision=1)
+    def outer(network, source, destinations):
+        return [[node] for node in destinations]
+
+    from wormcast._algorithm import in_use
+
+    with in_use([outer]), pytest.raises(wc.InputError, match="two algorithms are called `py-study`"):
+        inner.run()
+    assert len(inner.run()) == 4
+
+
+OWN = """
+import helper
+import wormcast as wc
+@wc.algorithm("py-kept", routing="e-cube", promise="unicasts")
+def plan(network, source, destinations):
+    return helper.worms(destinations)
+"""
+
+
+def test_a_worker_that_has_older_code_says_so(tmp_path, monkeypatch):
+    (tmp_path / "py_kept.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    def made(order):
+        (tmp_path / "helper.py").write_text(f"def worms(destinations):\n    return [[node] for node in sorted(destinations{order})]\n")
+        for name in ("helper", "py_kept"):
+            sys.modules.pop(name, None)
+        import py_kept
+
+        return wc.Experiment(STUDY | {"algorithm": "py-kept"}, algorithms=[py_kept.plan])
+
+    try:
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=CONTEXT) as pool:
+            first = made("")
+            assert first.run(executor=pool).csv() == first.run(jobs=1).csv()
+            second = made(", reverse=True")
+            with pytest.raises(wc.WorkersError, match=r"a worker \(.*, process \d+\) has other code of `py-kept`"):
+                second.run(executor=pool)
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=CONTEXT) as pool:
+            assert second.run(executor=pool).csv() == second.run(jobs=1).csv()
+    finally:
+        for name in ("helper", "py_kept"):
+            sys.modules.pop(name, None)
+
+
+def test_a_file_that_has_changed_is_read_anew_by_workers(tmp_path):
+    edges = tmp_path / "n.edges"
+    settings = STUDY | {"topology": str(edges), "algorithm": "tree-one", "traffic.multicast.destinations": 2}
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=CONTEXT) as pool:
+        for text in ("0 1\n1 2\n2 3\n", "0 1\n1 2\n2 3\n3 0\n"):
+            edges.write_text(text)
+            assert wc.Experiment(settings).run(executor=pool).csv() == wc.Experiment(settings).run(jobs=1).csv()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import operator
+import threading
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -128,25 +130,48 @@ class Algorithm:
     def __call__(self, network: Network, source: int, destinations: list[int]) -> Iterable[WormLike]:
         return self.function(network, source, destinations)
 
+    def has_changed(self) -> bool:
+        """Whether what the revision was made of is another here and now."""
+        return self.derived and _revision(self) != self.revision
+
     def check(self) -> None:
         """Checks that what the revision was made of is what it was: results would be stored under a wrong one.
 
         Raises:
             InputError: If a function, a class or a constant that it depends on has changed since it was defined.
         """
-        if self.derived and _revision(self) != self.revision:
+        if self.has_changed():
             raise _native.InputError(
                 f"something that `{self.name}` depends on has changed since it was defined, such as a function, a constant or a cache: define it again, or give it a "
                 "`revision`"
             )
 
     def register(self) -> None:
-        """Makes it known by its name in this process. One of the same name that was written in Python gives way.
+        """Makes it known by its name in this process. One of the same name that was written in Python gives way: at once, or when nothing runs with it any more.
 
         Raises:
             InputError: If the name is that of a built-in algorithm, or no name.
         """
+        with _changed:
+            use = _uses.get(self.name)
+            if use is None or use.algorithm.is_like(self):
+                self._put_up()
+            else:
+                use.next = self
 
+    def is_like(self, other: Algorithm) -> bool:
+        """Whether both have the same name and do the same, as far as that can be told."""
+        if self is other or (self.name, self.revision, self.derived) != (other.name, other.revision, other.derived):
+            return self is other
+        if self.derived:
+            return True
+        # Who gives a revision does not say by it that all functions that have it are one.
+        try:
+            return _revision(self) == _revision(other)
+        except _native.InputError:
+            return False
+
+    def _put_up(self) -> None:
         if _registered.get(self.name) is self:
             return
 
@@ -168,6 +193,55 @@ class Algorithm:
 
 #: Those that are known by their names.
 _registered: dict[str, Algorithm] = {}
+
+
+@dataclass
+class _Use:
+    """What runs with an algorithm: it stays the one of its name for so long."""
+
+    algorithm: Algorithm
+    #: By which threads, each as often as it runs with it; and whether any of them waits for workers.
+    threads: list[int]
+    coordinates: bool = False
+    #: What has been defined under this name meanwhile.
+    next: Algorithm | None = None
+
+
+_uses: dict[str, _Use] = {}
+#: Whenever a use ends.
+_changed = threading.Condition(threading.RLock())
+
+
+@contextlib.contextmanager
+def in_use(algorithms: Sequence[Algorithm], coordinates: bool = False, is_worker: bool = False) -> Iterator[None]:
+    """Within it, these algorithms are known by their names. Waits for what runs with others of these names, since names are those of the process.
+
+    Raises:
+        InputError: If it is within what it would have to wait for.
+    """
+    mine = threading.get_ident()
+    with _changed:
+        while others := [use for own in algorithms if (use := _uses.get(own.name)) is not None and not use.algorithm.is_like(own)]:
+            if any(mine in use.threads or (is_worker and use.coordinates) for use in others):
+                raise _native.InputError(f"two algorithms are called `{others[0].algorithm.name}`, and one is needed by what runs the other: give each a name of its own")
+            _changed.wait()
+        for own in algorithms:
+            use = _uses.setdefault(own.name, _Use(own, []))
+            use.algorithm._put_up()
+            use.threads.append(mine)
+            use.coordinates |= coordinates
+    try:
+        yield
+    finally:
+        with _changed:
+            for own in algorithms:
+                use = _uses[own.name]
+                use.threads.remove(mine)
+                if not use.threads:
+                    del _uses[own.name]
+                    if use.next is not None:
+                        use.next._put_up()
+            _changed.notify_all()
 
 
 def _revision(of: Algorithm) -> int:

@@ -173,9 +173,8 @@ def analyse(
         if idle is not None:
             raise _native.InputError(f"{idle}: it is beside unicast tables, not an algorithm, which has `options` of its own: leave it out")
         own = options_text(options)
-        made = _native.Algorithm(
-            network._native, algorithm_name(algorithm), routing, root, seed, own, links(failed_links), local_information
-        )
+        with algorithm_name(algorithm) as name:
+            made = _native.Algorithm(network._native, name, routing, root, seed, own, links(failed_links), local_information)
         return _found(network, *made.analyse(given))
     if tables is None and idle is not None:
         raise _native.InputError(f"{idle}: it is beside unicast tables: give `tables`, too")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wormcast import _native
-from wormcast._algorithm import Algorithm
+from wormcast._algorithm import Algorithm, in_use
 from wormcast._nodes import file_text, flag, plain_text, whole
 from wormcast._pool import Description, Pool
 from wormcast._result import Plot, Result, Run
@@ -118,22 +119,22 @@ class Experiment:
                 raise _native.InputError(f"algorithms: found {own!r}; expected what `wormcast.algorithm` makes of a function")
             if any(own is not other and own.name == other.name for other in self.algorithms):
                 raise _native.InputError(f"algorithms: two are called `{own.name}`: give each a name of its own")
-            own.register()
         flag("quick", quick)
         overrides = assignments(settings or {})
-        self._native = _native.Experiment(path, text, overrides, quick, variation)
+        with in_use(self.algorithms):
+            self._native = _native.Experiment(path, text, overrides, quick, variation)
         # Workers get the text, not the name of a file that may change meanwhile.
         self._description = Description(
             os.path.abspath(path), self._native.text, tuple(overrides), quick, variation, self.algorithms
         )
 
-    @property
-    def _ready(self) -> _native.Experiment:
-        """The native half, which looks algorithms up by their names: those of this experiment, whatever has been registered since it was made."""
+    @contextlib.contextmanager
+    def _ready(self, coordinates: bool = False) -> Iterator[_native.Experiment]:
+        """The native half, which looks algorithms up by their names: within it, those of this experiment, whatever else is defined or runs."""
         for own in self.algorithms:
             own.check()
-        self._description.register()
-        return self._native
+        with in_use(self.algorithms, coordinates):
+            yield self._native
 
     @property
     def name(self) -> str:
@@ -162,7 +163,8 @@ class Experiment:
         Raises:
             InputError: If a value of the sweep is invalid, or a file that a setting names cannot be read.
         """
-        return list(json.loads(self._ready.points()))
+        with self._ready() as ready:
+            return list(json.loads(ready.points()))
 
     def check(self) -> list[str]:
         """Checks that every point can be run, without running anything.
@@ -173,7 +175,8 @@ class Experiment:
         Raises:
             InputError: If a point cannot be run.
         """
-        return self._ready.check()
+        with self._ready() as ready:
+            return ready.check()
 
     def run(
         self,
@@ -219,12 +222,13 @@ class Experiment:
         self._warn()
         teller = _teller(progress)
         if executor is None:
-            findings = self._ready.run(_path(store), jobs, fresh, teller, None)
+            with self._ready() as ready:
+                findings = ready.run(_path(store), jobs, fresh, teller, None)
         else:
             if jobs is not None:
                 raise _native.InputError("jobs: an executor has workers of its own: leave it out, or say `parallel`")
-            with Pool(executor, self._description, parallel, batch_seconds) as pool:
-                findings = self._ready.run(_path(store), None, fresh, teller, pool)
+            with Pool(executor, self._description, parallel, batch_seconds) as pool, self._ready(coordinates=True) as ready:
+                findings = ready.run(_path(store), None, fresh, teller, pool)
         return self._result(findings)
 
     def load(self, store: str | os.PathLike[str]) -> Result:
@@ -234,7 +238,9 @@ class Experiment:
             InputError: If there is no such store.
             RunError: If rows of these points are damaged.
         """
-        return self._result(self._ready.stored(_path(store) or ""))
+        with self._ready() as ready:
+            findings = ready.stored(_path(store) or "")
+        return self._result(findings)
 
     def _result(self, findings: _native.Findings) -> Result:
         result = Result(findings, self.name, self.title)
@@ -273,9 +279,8 @@ class Experiment:
                 raise _native.InputError(f"names: found {name!r}; expected texts one by one, as in `compare('dual-path', 'column-path')`")
         self._warn()
         teller = _teller(progress)
-        return Comparison(
-            self._ready.compare(list(names), quantity, until_decided, _path(store), jobs, teller)
-        )
+        with self._ready() as ready:
+            return Comparison(ready.compare(list(names), quantity, until_decided, _path(store), jobs, teller))
 
     def simulate(self, *, deliveries: bool = False) -> Run:
         """Simulates the single configuration once, with the experiment's seed. What is swept needs a plain value.
@@ -293,7 +298,8 @@ class Experiment:
         flag("deliveries", deliveries)
         if not self.swept:
             self._warn(within + 1)
-        return Run(self._ready.simulate(deliveries))
+        with self._ready() as ready:
+            return Run(ready.simulate(deliveries))
 
     def _warn(self, within: int = 1) -> None:
         """Warns of settings without effect, and of worms that may deadlock: whoever called, so many functions of this module further out."""

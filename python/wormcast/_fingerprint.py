@@ -44,7 +44,7 @@ def fingerprint(what: object) -> bytes:
 
 
 #: What classes have besides what is written in them.
-_OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__static_attributes__", "__firstlineno__", "_abc_impl")
+_OF_CLASSES = ("__dict__", "__weakref__", "__slotnames__", "__module__", "__doc__", "__static_attributes__", "__firstlineno__", "_abc_impl")
 _REMEDY = "give a `revision`, and raise it with every change"
 
 

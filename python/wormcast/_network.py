@@ -234,16 +234,17 @@ class Network:
         if isinstance(destinations, tuple) and len(destinations) > 1 and self._has_coordinates(destinations):
             message = f"destinations: {destinations} are nodes by their numbers; the one node at these coordinates is [{destinations}]"
             warnings.warn(message, stacklevel=2)
-        made = _native.Algorithm(
-            self._native,
-            algorithm_name(algorithm),
-            routing,
-            None if root is None else str(root),
-            seed,
-            options_text(options),
-            links(failed_links),
-            local_information,
-        )
+        with algorithm_name(algorithm) as name:
+            made = _native.Algorithm(
+                self._native,
+                name,
+                routing,
+                None if root is None else str(root),
+                seed,
+                options_text(options),
+                links(failed_links),
+                local_information,
+            )
         return Plan._of(self, made, node_text(source), list_text(destinations), ports, flit_bits)
 
     def heat_map(self, loads: Sequence[float], title: str = "") -> str:

@@ -78,17 +78,19 @@ def needing(extra: str) -> Iterator[None]:
         raise ModuleNotFoundError(message, name=missing.name) from None
 
 
-def algorithm_name(given: object) -> str:
-    """The name of an algorithm. One that is written in Python is made known by it."""
-    from wormcast._algorithm import Algorithm
+@contextlib.contextmanager
+def algorithm_name(given: object) -> Iterator[str]:
+    """The name of an algorithm. Within it, one that is written in Python is known by it."""
+    from wormcast._algorithm import Algorithm, in_use
 
     if isinstance(given, Algorithm):
         given.check()
-        given.register()
-        return given.name
-    if not isinstance(given, str):
+        with in_use([given]):
+            yield given.name
+    elif isinstance(given, str):
+        yield given
+    else:
         raise InputError(f"algorithm: found {given!r}; expected its name, or what `wormcast.algorithm` makes of a function")
-    return given
 
 
 def options_text(given: Mapping[str, Any] | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import socket
@@ -10,13 +11,11 @@ from collections import OrderedDict
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wormcast import _native
+from wormcast._algorithm import Algorithm, in_use
 from wormcast._native import WorkersError
-
-if TYPE_CHECKING:
-    from wormcast._algorithm import Algorithm
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,10 @@ class Description:
     variation: str | None
     algorithms: tuple[Algorithm, ...]
 
-    def register(self) -> None:
-        """Makes the algorithms that are written in Python known by their names, in the place of others of these names."""
-        for own in self.algorithms:
-            own.register()
-
     def made(self) -> _native.Experiment:
-        """The experiment. Its algorithms are registered first."""
-        self.register()
-        return _native.Experiment(self.path, self.text, list(self.settings), self.quick, self.variation)
+        """The experiment, with its algorithms known by their names."""
+        with in_use(self.algorithms):
+            return _native.Experiment(self.path, self.text, list(self.settings), self.quick, self.variation)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -67,18 +61,34 @@ _KEPT = 4
 
 def compute(description: Description, task: Task) -> bytes:
     """Computes a task, in a worker. Returns an answer that the coordinator checks."""
+    where = f"a worker ({socket.gethostname()}, process {os.getpid()})"
     if task.program != _native.version():
-        where = f"{socket.gethostname()}, process {os.getpid()}"
-        raise WorkersError(f"a worker ({where}) runs {_named(_native.version())}, and the coordinator {_named(task.program)}")
-    description.register()
+        raise WorkersError(f"{where} runs {_named(_native.version())}, and the coordinator {_named(task.program)}")
+    for own in description.algorithms:
+        # A module that it has imported may be older than the one of the coordinator.
+        if own.has_changed():
+            raise WorkersError(
+                f"{where} has other code of `{own.name}` than the coordinator: start it again, or give the algorithm a `revision` if its code cannot be told"
+            )
     key = description.key
-    runner = _runners.get(key)
-    if runner is None:
-        runner = _runners[key] = _native.Runner(description.made())
-        if len(_runners) > _KEPT:
+    asked = (task.position, task.window, task.first, task.count, task.config_hash)
+    with in_use(description.algorithms, is_worker=True):
+        runner = _runners.pop(key, None)
+        answer = None
+        if runner is not None:
+            # Files that the experiment names may have changed since.
+            with contextlib.suppress(_native.RunError, _native.InputError):
+                answer = runner.compute(*asked)
+        if runner is None or answer is None:
+            runner = _native.Runner(description.made())
+            try:
+                answer = runner.compute(*asked)
+            except _native.RunError as problem:
+                raise _native.RunError(f"{where}: {problem}") from problem
+        _runners[key] = runner
+        while len(_runners) > _KEPT:
             _runners.popitem(last=False)
-    _runners.move_to_end(key)
-    return runner.compute(task.position, task.window, task.first, task.count, task.config_hash)
+    return answer
 
 
 def _named(program: tuple[str, str, int]) -> str:
