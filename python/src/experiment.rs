@@ -1,7 +1,8 @@
 //! Experiments: described, run and compared.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -117,6 +118,14 @@ impl Experiment {
             })
         };
         Ok(serde_json::Value::from(points.iter().map(point).collect::<Vec<_>>()).to_string())
+    }
+
+    /// The files that its points read, each with the setting that names it.
+    fn reads(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, PathBuf)>> {
+        let experiment = &self.experiment;
+        let points = interruptible(py, || experiment.points())?.map_err(diagnostic)?;
+        let files: BTreeSet<_> = points.iter().flat_map(|point| experiment.files(point)).collect();
+        Ok(files.into_iter().collect())
     }
 
     /// Checks that all points can be run, and returns what is to be said of them: settings without effect, and points that may deadlock.

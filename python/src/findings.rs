@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wormcast::lab::{
-    self, Compared, PlotError, Table as LabTable, csv, is_of_others, plot, plot_comparison, replications_csv,
+    self, Compared, PlotError, Table as LabTable, csv, plot, plot_comparison, replaced, replications_csv,
     replications_json, replications_table, table,
 };
 
@@ -137,8 +137,9 @@ impl Findings {
     }
 
     /// Whether a table that is there has results of other settings.
-    fn replaces_others(&self, table: &str) -> bool {
-        std::fs::read_to_string(table).is_ok_and(|old| is_of_others(&old, &self.found.summaries))
+    fn replaced(&self, table: &str) -> Option<&'static str> {
+        let old = std::fs::read(table).ok()?;
+        replaced(&String::from_utf8_lossy(&old), &self.found.summaries)
     }
 
     /// The plots: the quantity, the end of its files' names, as SVG and as PNG.

@@ -281,6 +281,21 @@ def test_files_of_an_experiment_can_have_another_name(small, tmp_path):
             wrong()
 
 
+def test_results_replace_no_file_that_is_read_and_no_other_in_silence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    network = "0 1\n1 2\n2 0\n"
+    Path("net.csv").write_text(network)
+    settings = SMALL | {"topology": "net.csv", "algorithm": "tree-one", "traffic.multicast.destinations": 1}
+    result = wc.Experiment(settings, name="net").run()
+    with pytest.raises(wc.InputError, match=r"the results would write `net\.csv`, which is read as `topology`"):
+        result.write(".")
+    assert Path("net.csv").read_text() == network
+    mine = wc.Experiment(settings, name="mine").run()
+    Path("mine.csv").write_text("a,b\n1,2\n")
+    with pytest.warns(UserWarning, match=r"`mine\.csv` was no table of results, and is replaced"):
+        mine.write(".")
+
+
 def test_slips_are_told_in_words(small, tmp_path):
     experiment = wc.Experiment(small)
     result = experiment.run()

@@ -198,6 +198,18 @@ def test_what_numpy_has_is_taken(tmp_path):
         mesh.plan("tables", 0, [1], options={"tables": tmp_path / "none.lfts"})
 
 
+def test_a_path_is_a_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("petersen").write_text("0 1\n1 2\n")
+    assert (wc.Network(Path("./petersen")).routers, wc.Network("petersen").routers) == (3, 10)
+    traffic = {"arrivals": {"process": "poisson", "rate": 0.01}, "multicast": {"destinations": 1}}
+    for topology, routers in [(Path("petersen"), "./petersen"), ("petersen", "petersen")]:
+        points = wc.Experiment({"topology": topology, "algorithm": "tree-one", "traffic": traffic}).points
+        assert points[0]["spec"]["topology"] == routers
+    with pytest.raises(wc.InputError, match="mesh:4x4"):
+        wc.Network(Path("mesh:4x4"))
+
+
 def test_texts_of_networks_say_themselves_what_they_are():
     edges = wc.Network.from_text("0 1\n1 2\n")
     again = wc.Network.from_text(json.dumps({"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}))

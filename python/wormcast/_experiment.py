@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wormcast import _native
@@ -242,8 +243,13 @@ class Experiment:
             findings = ready.stored(_path(store) or "")
         return self._result(findings)
 
+    def _reads(self) -> list[tuple[str, Path]]:
+        """The files that it reads, each with what it is read as."""
+        with self._ready() as ready:
+            return [("the experiment", Path(self._description.path)), *ready.reads()]
+
     def _result(self, findings: _native.Findings) -> Result:
-        result = Result(findings, self.name, self.title)
+        result = Result(findings, self.name, self.title, self._reads)
         for row in result.damaged:
             warnings.warn(f"a row of the store was damaged and has been set aside: {row}", stacklevel=3)
         return result

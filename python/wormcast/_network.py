@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from wormcast import _native
-from wormcast._nodes import SEEDS, Node, algorithm_name, fault_information, file_text, links, list_text, needing, node_text, options_text, plain_text, whole, written
+from wormcast._nodes import SEEDS, Node, algorithm_name, fault_information, file_text, links, list_text, needing, node_text, options_text, path_text, plain_text, whole, written
 
 if TYPE_CHECKING:
     from wormcast._algorithm import Algorithm
@@ -39,6 +39,8 @@ class Network:
 
     def __init__(self, spec: str | os.PathLike[str]) -> None:
         text = file_text("spec", spec, "the text of a network, such as `mesh:16x16`, or a file")
+        if isinstance(spec, os.PathLike):
+            text = path_text(spec)
         self._native = _warned(_native.Network(text), 3)
         self._spec: str | None = text
 

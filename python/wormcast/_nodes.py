@@ -20,6 +20,12 @@ def plain_text(name: str, given: object) -> str:
     return given
 
 
+def path_text(path: os.PathLike[str]) -> str:
+    """A path as a text that is no other name: that of a file in this folder begins with ``./``, which ``pathlib`` leaves out."""
+    text = os.fspath(path)
+    return text if os.path.dirname(text) else os.path.join(os.curdir, text)
+
+
 def file_text(name: str, given: object, expected: str = "the path of a file") -> str:
     """The path of a file."""
     path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None

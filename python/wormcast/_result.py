@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -87,14 +87,16 @@ class Result:
     cycles, or in nanoseconds where the name ends in ``_ns``; loads are in flits per node and cycle. What a point does not have is null.
     """
 
-    __slots__ = ("_findings", "_name", "title")
+    __slots__ = ("_findings", "_name", "_reads", "title")
 
     title: str
     """What the experiment shows."""
 
-    def __init__(self, findings: _native.Findings, name: str, title: str) -> None:
+    def __init__(self, findings: _native.Findings, name: str, title: str, reads: Callable[[], list[tuple[str, Path]]]) -> None:
         self._findings = findings
         self._name = name
+        # The files that its experiment reads.
+        self._reads = reads
         self.title = title
 
     @property
@@ -182,8 +184,13 @@ class Result:
         if self.claims:
             files[".claims.json"] = self._findings.claims_file().encode()
         table = folder / f"{self._name}.csv"
-        if self._findings.replaces_others(os.fspath(table)):
-            warnings.warn(f"`{table}` had results of other settings, and is replaced: `name` gives an experiment's files another name", stacklevel=2)
+        for ending in files:
+            written_file = folder / f"{self._name}{ending}"
+            for setting, read in self._reads():
+                if written_file.exists() and os.path.exists(read) and os.path.samefile(written_file, read):
+                    raise _native.InputError(f"the results would write `{written_file}`, which is read as `{setting}`: choose another folder, or another `name` of the experiment")
+        if (had := self._findings.replaced(os.fspath(table))) is not None:
+            warnings.warn(f"`{table}` {had}, and is replaced: `name` gives an experiment's files another name", stacklevel=2)
         for ending, contents in files.items():
             _native.write_file(os.fspath(folder / f"{self._name}{ending}"), contents)
         return [folder / f"{self._name}{ending}" for ending in files]

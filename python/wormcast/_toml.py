@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wormcast._native import InputError
+from wormcast._nodes import path_text
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -39,7 +40,7 @@ def value(given: Any) -> str:
     if isinstance(given, Mapping):
         return "{" + ", ".join(f"{_key(key)} = {value(inner)}" for key, inner in given.items()) + "}"
     if isinstance(given, os.PathLike):
-        return _string(os.fspath(given))
+        return _string(path_text(given))
     if hasattr(given, "tolist"):
         return value(given.tolist())
     if isinstance(given, (list, tuple, range)):

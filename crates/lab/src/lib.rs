@@ -91,7 +91,7 @@ pub use statistics::summary::{
     Figures, LatencySummary, LoadSummary, PlanCostSummary, PointSummary, TreeSummary, incomplete_points, summarise,
 };
 pub use statistics::table::{
-    Cell, Table, TableColumn, csv, is_of_others, replications_csv, replications_json, replications_table, table,
+    Cell, Table, TableColumn, csv, replaced, replications_csv, replications_json, replications_table, table,
 };
 pub use statistics::{Estimate, in_percent, number_text};
 pub use store::origin::{Origin, Program};

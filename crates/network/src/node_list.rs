@@ -47,9 +47,10 @@ fn numbered(network: &Network, given: &str, count: usize) -> Result<u32, NodeErr
                     (String::new(), "")
                 };
                 format!(
-                    "a number from 0 to {}, or {} coordinates{which} such as `{}{digit}`",
+                    "a number from 0 to {}, or {} {}{which} such as `{}{digit}`",
                     count - 1,
                     grid.dimensions(),
+                    if grid.dimensions() == 1 { "coordinate" } else { "coordinates" },
                     vec!["0"; grid.dimensions()].join(",")
                 )
             }

@@ -24,6 +24,10 @@ impl Experiment {
             if faults.links.is_empty() && faults.random == 0 {
                 settings.push(IdleSetting { key: "faults.information", reason: "no link has failed".to_owned() });
             }
+            // Where routings are swept, it is that of those that have one.
+            if points[index].spec.root.is_none() {
+                settings.push(IdleSetting { key: "root", reason: "no routing of the sweep has one".to_owned() });
+            }
             settings
         };
         // Which settings are given is the same at all points of an algorithm, and at all points if no settings are for single ones.

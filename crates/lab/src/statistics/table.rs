@@ -229,9 +229,13 @@ pub fn csv(summaries: &[PointSummary]) -> String {
     table(summaries).csv()
 }
 
-/// Whether what a file has is a table, and one of other settings than those of these points.
-pub fn is_of_others(old: &str, summaries: &[PointSummary]) -> bool {
-    old.contains(',') && !summaries.iter().any(|summary| old.contains(&summary.config_hash))
+/// What a file had that the table of these points replaces, if that is something else: results of other settings, or none.
+pub fn replaced(old: &str, summaries: &[PointSummary]) -> Option<&'static str> {
+    if old.trim().is_empty() || summaries.iter().any(|summary| old.contains(&summary.config_hash)) {
+        return None;
+    }
+    let is_table = old.lines().next().is_some_and(|head| head.contains("config_hash"));
+    Some(if is_table { "had results of other settings" } else { "was no table of results" })
 }
 
 /// The [table of replications](replications_table) as CSV: a header, then a line a replication.

@@ -125,7 +125,7 @@ impl SwitchConfig {
         }
         if self.input_fifo < self.chunk_flits {
             let problem =
-                format!("{} flits hold no chunk of {}: expected at least as many", self.input_fifo, self.chunk_flits);
+                format!("an input of {} has no room for a chunk of {} flits", self.input_fifo, self.chunk_flits);
             return error("input_fifo", problem);
         }
         let longest = self.max_packet;

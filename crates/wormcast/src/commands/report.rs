@@ -129,8 +129,20 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         pages.iter().map(String::as_str).chain(page.plots().map(|(name, _)| name)).map(|name| folder.join(name));
     let files = written
         .fold(Files::default().reads("`--store`", Some(&path)), |files, path| files.writes("the report", Some(path)));
-    arguments.files.iter().fold(files, |files, file| files.reads("an experiment", Some(file))).check()?;
+    let files = arguments.files.iter().fold(files, |files, file| files.reads("an experiment", Some(file)));
+    // What cannot be made any more names no files that are read.
+    let points = |experiment: &Experiment| experiment.points().unwrap_or_default();
+    let read = |files: Files, reported: &Reported| {
+        files.reads_experiment(None, &reported.experiment, &points(&reported.experiment))
+    };
+    experiments.iter().fold(files, read).check()?;
     arguments.places.make()?;
+    for page in pages.iter().map(|name| folder.join(name)) {
+        let is_page = |old: Vec<u8>| old.is_empty() || String::from_utf8_lossy(&old).contains("wormcast");
+        if std::fs::read(&page).is_ok_and(|old| !is_page(old)) {
+            Failure::warn(&format!("`{}` was no report, and is replaced", page.display()));
+        }
+    }
     let write = |name: &str, text: &str| write_file(&folder.join(name), text.as_bytes()).map_err(Failure::failed);
     write(&format!("{name}.html"), &page.html())?;
     write(&format!("{name}.md"), &page.markdown(""))?;

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
     Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard,
-    TimeUnit, check_file, csv, incomplete_points, is_of_others, number_text, plot, refine_sweep, replications_csv,
+    TimeUnit, check_file, csv, incomplete_points, number_text, plot, refine_sweep, replaced, replications_csv,
     replications_json, run_shard, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
@@ -270,10 +270,11 @@ fn publish(
     };
     // An experiment may be called as a variation of another.
     let table = places.folder().join(format!("{stem}.csv"));
-    if std::fs::read_to_string(&table).is_ok_and(|old| is_of_others(&old, summaries)) {
+    let old = std::fs::read(&table).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if let Some(had) = old.ok().and_then(|old| replaced(&old, summaries)) {
         let (table, another) = (table.display(), if places.name().is_some() { "another `--name`" } else { "`--name`" });
         Failure::warn(&format!(
-            "`{table}` had results of other settings, and is replaced: the store keeps what it has of them, and {another} gives files another name"
+            "`{table}` {had}, and is replaced: the store keeps what it has of them, and {another} gives files another name"
         ));
     }
     write(".csv", csv(summaries).as_bytes())?;

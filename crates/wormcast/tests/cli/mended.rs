@@ -798,8 +798,6 @@ fn what_long_links_cannot_carry_is_said_where_they_are_chosen() {
     let said = "moves in lockstep over links of one cycle only";
     let chosen = message(&["--set=switching.replication=lockstep"]);
     assert!(chosen.contains(said) && chosen.contains("--set switching.replication=lockstep"), "{chosen}");
-    let default = message(&[]);
-    assert!(default.contains(said) && default.contains("--set topology=long.edges"), "{default}");
 }
 
 /// A correction, or what has to hold, is no sentence of the claim; and a time is no share of a load.
@@ -842,4 +840,46 @@ fn an_algorithm_without_a_root_refuses_one_whatever_its_routing() {
             folder.run(&["routing", "--topology", "mesh:4x4", "--algorithm", algorithm, "--root", "5"]).bad_input();
         assert!(message.contains("has no root; `up-down`"), "{message}");
     }
+}
+
+#[test]
+fn no_file_of_the_users_is_replaced_in_silence() {
+    let folder = folder();
+    let few = ["--set", "stop.min_replications=2", "--set", "stop.max_replications=2", "--out", "."];
+    folder.write("idle.csv", b"a,b\n1,2\n");
+    folder.write("mine-report.md", b"# Mine\n");
+    let named = ["--name", "idle"];
+    let swept = folder.run(&[&["sweep", "idle.toml"], &few[..], &named].concat());
+    assert!(
+        swept.code == 0 && swept.stderr.contains("`./idle.csv` was no table of results, and is replaced"),
+        "{swept:?}"
+    );
+    let again = folder.run(&[&["sweep", "idle.toml"], &few[..], &named].concat());
+    assert_eq!((again.code, again.stderr.as_str()), (0, ""));
+    let report = ["report", "idle.toml"];
+    let told = folder.run(&[&report[..], &few[..], &["--name", "mine"]].concat());
+    assert!(told.stderr.contains("`./mine-report.md` was no report, and is replaced"), "{told:?}");
+    // What the experiment reads is none of its results.
+    folder.write("n-report.md", b"0 1\n1 2\n2 0\n");
+    let read =
+        ["--set", "topology=./n-report.md", "--set", "algorithm=tree-one", "--set", "traffic.multicast.destinations=1"];
+    folder.run(&[&["sweep", "idle.toml"], &few[..], &read, &["--name", "n"]].concat()).success();
+    let refused = folder.run(&[&report[..], &few[..], &read, &["--name", "n"]].concat()).bad_input();
+    assert!(refused.contains("read as `topology`") && folder.read("n-report.md").starts_with("0 1"), "{refused}");
+}
+
+#[test]
+fn a_root_that_no_routing_of_a_sweep_has_is_warned_of() {
+    let folder = folder();
+    let run = |routings: &str| {
+        let sweep = ["sweep", "idle.toml", "--set=algorithm=separate", "--set=root=5", "--set=stop.min_replications=2"];
+        folder.run(&[&sweep[..], &["--set=stop.max_replications=2", routings]].concat())
+    };
+    let none = run("--set=sweep.routing=['e-cube', 'west-first']");
+    assert!(
+        none.code == 0 && none.stderr.contains("`root` makes no difference here: no routing of the sweep has one"),
+        "{none:?}"
+    );
+    let some = run("--set=sweep.routing=['e-cube', 'up-down']");
+    assert!(some.code == 0 && !some.stderr.contains("`root`"), "{some:?}");
 }

@@ -19,6 +19,7 @@ use crate::network::ChannelId;
 use crate::network::input::input_name;
 use crate::routing::Resource;
 use crate::simulation::{Cycle, EngineChoice, Mode, Planning, Scenario, SimulationError, plan_messages};
+use crate::usage::positive;
 use at_end::{AtEnd, BusyLink};
 use outputs::{check_outputs, observed, warn_of_one_thread, window};
 use text::write_text;
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     engine: Option<EngineChoice>,
     /// Simulate so many parts of the network side by side, each on a thread. The result is the same; on as many cores with nothing else to do it comes
     /// sooner for large networks (64x64 and more). Where that is not possible, a warning says why.
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, hide_default_value = true, value_parser = positive::<NonZeroUsize>)]
     threads: NonZeroUsize,
     /// Write a timeline that Perfetto (ui.perfetto.dev) opens; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
