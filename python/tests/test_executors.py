@@ -416,3 +416,39 @@ def test_a_file_that_has_changed_is_read_anew_by_workers(tmp_path):
         for text in ("0 1\n1 2\n2 3\n", "0 1\n1 2\n2 3\n3 0\n"):
             edges.write_text(text)
             assert wc.Experiment(settings).run(executor=pool).csv() == wc.Experiment(settings).run(jobs=1).csv()
+
+
+SCRIPT = """
+import concurrent.futures, dataclasses, multiprocessing
+import wormcast as wc
+
+class Order:
+    def of(self, destinations):
+        return sorted(destinations)
+
+@dataclasses.dataclass
+class Chain:
+    step: int = 1
+
+CHAIN = Chain()
+
+@wc.algorithm("py-script", routing="e-cube", promise="unicasts")
+def plan(network, source, destinations):
+    return [[node] for node in Order().of(destinations)[:: CHAIN.step]]
+
+SETTINGS = {
+    "topology": "mesh:4x4", "algorithm": "py-script", "traffic.arrivals": {"process": "poisson", "rate": 0.01},
+    "traffic.multicast.destinations": 4, "run.messages": 60, "stop": {"min_replications": 2, "max_replications": 2},
+}
+
+if __name__ == "__main__":
+    experiment = wc.Experiment(SETTINGS, algorithms=[plan])
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert experiment.run(executor=pool).csv() == experiment.run(jobs=1).csv()
+"""
+
+
+def test_classes_of_a_script_are_the_same_in_spawned_workers(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

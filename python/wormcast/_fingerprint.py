@@ -231,12 +231,14 @@ def _of_library(kind: type) -> bool:
 
 
 def _name(kind: type) -> bytes:
-    return f"{kind.__module__}.{kind.__qualname__}".encode()
+    # Spawned workers call the script so.
+    module = "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
+    return f"{module}.{kind.__qualname__}".encode()
 
 
 @functools.cache
 def _is_library(module: str | None, file: str | None) -> bool:
     """Whether a module is part of Python or installed, and not the user's own. A notebook, and what is typed in, has no file."""
     if file is None:
-        return module != "__main__" and module is not None
+        return module not in ("__main__", "__mp_main__", None)
     return os.path.realpath(file).startswith(_LIBRARIES)

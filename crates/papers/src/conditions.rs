@@ -291,30 +291,32 @@ impl Conditions<'_> {
         };
         let by_setting: Vec<Vec<Setting>> = open.iter().map(of_setting).collect();
         let singles = by_setting.iter().flatten().map(|one| vec![one.clone()]);
-        let mut conditions: Vec<Vec<Setting>> = if known.is_empty() { Vec::new() } else { vec![known] };
-        match self.explain {
-            Explain::Known => {}
-            Explain::Singles => conditions.extend(singles),
-            Explain::Pairs(_) => {
-                conditions.extend(singles);
-                for (index, first) in by_setting.iter().enumerate() {
-                    for second in &by_setting[index + 1..] {
-                        let pairs = first.iter().flat_map(|a| second.iter().map(|b| vec![a.clone(), b.clone()]));
-                        conditions.extend(pairs);
-                    }
+        let mut pairs: Vec<Vec<Setting>> = Vec::new();
+        for (index, first) in by_setting.iter().enumerate() {
+            for second in &by_setting[index + 1..] {
+                pairs.extend(first.iter().flat_map(|a| second.iter().map(|b| vec![a.clone(), b.clone()])));
+            }
+        }
+        let unique = |conditions: &mut dyn Iterator<Item = Vec<Setting>>| {
+            let mut unique: Vec<Vec<Setting>> = Vec::new();
+            for mut settings in conditions {
+                settings.sort();
+                if !unique.contains(&settings) {
+                    unique.push(settings);
                 }
             }
-        }
-        let mut unique: Vec<Vec<Setting>> = Vec::new();
-        for mut settings in conditions {
-            settings.sort();
-            if !unique.contains(&settings) {
-                unique.push(settings);
-            }
-        }
-        let most = unique.iter().map(Vec::len).max().unwrap_or(0);
-        let count = unique.len();
-        (unique, count, most)
+            unique
+        };
+        let known = (!known.is_empty()).then_some(known);
+        let tested = match self.explain {
+            Explain::Known => unique(&mut known.clone().into_iter()),
+            Explain::Singles => unique(&mut known.clone().into_iter().chain(singles.clone())),
+            Explain::Pairs(_) => unique(&mut known.clone().into_iter().chain(singles.clone()).chain(pairs.clone())),
+        };
+        let most = tested.iter().map(Vec::len).max().unwrap_or(0);
+        let pairs = pairs.into_iter().filter(|_| most > 1);
+        let count = unique(&mut known.into_iter().chain(singles).chain(pairs)).len();
+        (tested, count, most)
     }
 
     /// The sentences of a claim under a condition, and the replications that say so: experiments that do not leave any of its settings

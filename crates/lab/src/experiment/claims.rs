@@ -297,7 +297,12 @@ impl Experiment {
             let (names, unit) = (over.name(), quantity.name());
             return error(key, &format!("`{names}` is no share of `{unit}`: one is a time, and the other is none"));
         }
+        let is_shown = quantity.is_latency() && self.document.overrides("plot.unit");
         match test {
+            // In another unit, they would be other values.
+            Test::Values(_) if is_shown => {
+                error("values", "these are in the file's `plot.unit`, which `--set` would change: set it in the file")
+            }
             Test::Order(order) if no_share(order.by) => error("order.by", share),
             Test::Falls(falls) if !(0.0..1.0).contains(&falls.by) => {
                 error("falls.by", "expected a share from 0 up to, not including, 1, such as 0.1")
