@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, Ports, RouterId};
 use wormcast_routing::VcRange;
 
 use super::hold::Hold;
@@ -263,6 +264,7 @@ impl Arbiter {
         range.of(self.virtual_channels).find(|&vc| self.is_free(link, vc))
     }
 
+    #[inline]
     fn queue_of(&self, pool: Pool) -> usize {
         match pool {
             Pool::Injection(node) => self.space.links() + node.index(),
@@ -286,16 +288,36 @@ impl Arbiter {
         (first + skip..first + skip + take).map(ChannelId::new)
     }
 
+    /// The ports that would satisfy a pool request: where their holders are.
+    #[inline]
+    fn ports_of(&self, pool: Pool) -> Range<usize> {
+        let Ports { injection, consumption } = self.space.ports();
+        let of_each = |node: NodeId, count: u32| node.index() * count as usize;
+        let (first, count) = match pool {
+            Pool::Injection(node) => (of_each(node, injection), injection),
+            Pool::Consumption(node, class) => {
+                let first = self.space.nodes() * injection as usize + of_each(node, consumption);
+                class.map_or((first, consumption), |class| (first + usize::from(class), 1))
+            }
+        };
+        first..first + count as usize
+    }
+
     #[inline]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
-        self.members(pool).find(|&channel| self.is_free(channel, 0))
+        let ports = self.ports_of(pool);
+        let place = self.ports[ports.clone()].iter().position(|port| port.is_free(self.now))?;
+        Some(ChannelId::new((self.space.links() + ports.start + place) as u32))
     }
 
     /// Takes a channel without a request (injection in per-port mode).
+    #[inline]
     pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
         debug_assert!(self.is_free(channel, virtual_channel), "a channel has one holder");
         *self.held_mut(channel, virtual_channel) = Hold::by(worm);
-        self.granted.iter_mut().for_each(|granted| granted.push(channel));
+        if let Some(granted) = &mut self.granted {
+            granted.push(channel);
+        }
     }
 
     /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
@@ -322,6 +344,7 @@ impl Arbiter {
     }
 
     /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
+    #[inline]
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(channel, virtual_channel), worm, "only the holder releases");
         *self.held_mut(channel, virtual_channel) = Hold::until(at);
@@ -330,6 +353,7 @@ impl Arbiter {
         (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
 
+    #[inline]
     fn queue_of_port(&self, port: ChannelId) -> usize {
         match self.space.kind(port) {
             ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),

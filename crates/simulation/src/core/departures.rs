@@ -229,7 +229,7 @@ impl<'a, O: Observer> Departures<'a, O> {
                 self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
             }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
-        } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
+        } else if vertex > 0 && route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
             let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
             self.channels.deliver(self.now, hop.departs, event);
         }

@@ -83,6 +83,10 @@ pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) reminded: Vec<u32>,
     /// Slots of the worms that were taken in last.
     pub(crate) submitted: Vec<u32>,
+    /// Those that are ready in this cycle, in the order of their ids, which are greater than those of all that the calendar has.
+    fresh: Vec<u32>,
+    /// Memory that path worms have given back.
+    pub(crate) spare: F::Spare,
     /// A header that found no channel to go on: the run ends with an error.
     pub(crate) no_route: Option<NoRoute>,
     next_deadlock_search: Cycle,
@@ -149,6 +153,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             granted: Vec::new(),
             reminded: Vec::new(),
             submitted: Vec::new(),
+            fresh: Vec::new(),
+            spare: F::Spare::default(),
             no_route: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
             search: Search::default(),
@@ -176,7 +182,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Cycle> {
         let headers = self.channels.headers.next();
-        if headers == Some(self.now) || self.channels.calendar.is_due(self.now) {
+        if headers == Some(self.now) || self.channels.calendar.is_due(self.now) || !self.fresh.is_empty() {
             return Some(self.now);
         }
         headers.into_iter().chain(self.channels.calendar.next(self.now)).min()
@@ -242,9 +248,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
             let id = worm.id;
             match planned.after {
-                None => {
-                    self.channels.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0));
-                }
+                None if at == self.now => self.fresh.push(slot),
+                None => self.channels.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0)),
                 Some(trigger) => {
                     let trigger = self.submitted[trigger as usize];
                     let first = std::mem::replace(&mut self.worms[trigger as usize].first_child, slot);
@@ -262,6 +267,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         self.channels.arbiter.begin(self.now);
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
+        } else if !self.fresh.is_empty() {
+            self.start_fresh();
         }
         let places = self.channels.headers.take(self.now);
         for place in places.clone() {
@@ -327,13 +334,12 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             if self.scattered && place.is_multiple_of(TOGETHER) && due.len() - place >= FEW {
                 self.fetch_events(&due[place..due.len().min(place + TOGETHER)]);
             }
-            let slot = event.slot;
-            match event.kind() {
-                Kind::Ready => {
-                    let node = self.worms[slot as usize].from;
-                    self.enqueue_startup(slot);
-                    self.start_worms(node);
-                }
+            let (slot, kind) = (event.slot, event.kind());
+            if kind != Kind::Ready && !self.fresh.is_empty() {
+                self.start_fresh();
+            }
+            match kind {
+                Kind::Ready => self.ready(slot),
                 Kind::Free => self.start_worms(event.node()),
                 Kind::Prepared => self.prepared(slot),
                 Kind::Reminder => {
@@ -350,6 +356,15 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         }
         due.clear();
         self.due = due;
+        self.start_fresh();
+    }
+
+    /// The worms that were taken in for this cycle are ready.
+    fn start_fresh(&mut self) {
+        for place in 0..self.fresh.len() {
+            self.ready(self.fresh[place]);
+        }
+        self.fresh.clear();
     }
 
     /// A channel that requests wait for is free.

@@ -1,13 +1,13 @@
 //! Requests and grants: what headers ask for in routers, and what happens when they get it (model.md, rules 9 to 15).
 
-use wormcast_network::{ChannelId, ChannelKind, RouterId};
+use wormcast_network::{ChannelId, ChannelKind, NodeId, RouterId};
 use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::event::Event;
-use super::worm::{Flits, Guide, Place, Route, Surroundings};
+use super::worm::{Flits, Guide, Place, Route, Surroundings, WormState};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -111,6 +111,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         let waypoint = self.waypoints.and_then(|_| route.rest.waypoint);
         let delivers = route.heads_for == at && waypoint.is_none();
+        if delivers && let &[stop] = route.stops_ahead() {
+            return self.request_end(slot, vertex, stop);
+        }
         let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
         let target = if delivers {
             route.stop_after(stops).map(|stop| self.network.router_of(stop))
@@ -141,21 +144,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 return;
             }
         }
-        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if no other
-        // wants it.
-        match (stops, self.candidates.is_empty()) {
-            (0, _) => {
-                if let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot) {
-                    return self.take_link(slot, vertex, link, to);
-                }
-            }
-            (1, true) => {
-                let pool = Pool::Consumption(route.next_stops(self.network)[0], worm.class);
-                if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
-                    return self.reach_end(slot, vertex, channel);
-                }
-            }
-            _ => {}
+        // What headers ask for on nearly every hop is granted here and now, if no other wants it.
+        if stops == 0
+            && let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot)
+        {
+            return self.take_link(slot, vertex, link, to);
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -187,7 +180,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
     pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
-        let Self { worms, config, channels, reports, now, .. } = self;
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         if O::RELEASES || route.is_full() {
@@ -198,8 +191,21 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         reports.observer.granted(*now, worm.id, link);
         route.enter(link, 0, to);
         let at = Place { slot, vertex, now: *now };
-        if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
+        if !F::goes_on(worm, at, Surroundings { config, spare, channels, reports }) {
             self.granted.push((slot, vertex));
+        }
+    }
+
+    /// The header of a path asks for a consumption channel of its last stop, and nothing else: it is granted here and now, if no other wants it.
+    fn request_end(&mut self, slot: u32, vertex: u32, stop: NodeId) {
+        let WormState { id, class, .. } = self.worms[slot as usize];
+        let pool = Pool::Consumption(stop, class);
+        match self.channels.arbiter.take_member(pool, slot) {
+            Some(channel) => self.reach_end(slot, vertex, channel),
+            None => {
+                let key = Key { cycle: self.now, worm: id, part: vertex };
+                self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
+            }
         }
     }
 
@@ -220,9 +226,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A path has been granted all that it asked for at a vertex behind the first.
     #[inline]
     fn goes_on(&mut self, slot: u32, vertex: u32) {
-        let Self { worms, config, channels, reports, now, .. } = self;
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
-        if !F::goes_on(&mut worms[slot as usize], at, Surroundings { config, channels, reports }) {
+        if !F::goes_on(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports }) {
             self.granted.push((slot, vertex));
         }
     }

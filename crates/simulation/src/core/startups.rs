@@ -24,13 +24,16 @@ impl NodeState {
 }
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
-    pub(super) fn enqueue_startup(&mut self, slot: u32) {
-        let node = &mut self.nodes[self.worms[slot as usize].from.index()];
+    /// A worm is ready for its startup.
+    pub(super) fn ready(&mut self, slot: u32) {
+        let from = self.worms[slot as usize].from;
+        let node = &mut self.nodes[from.index()];
         match node.last {
             NONE => node.first = slot,
             last => self.worms[last as usize].queued_behind = slot,
         }
         node.last = slot;
+        self.start_worms(from);
     }
 
     /// Begins the startups that a node has room for.
@@ -103,9 +106,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route, _) => {
-                let router = self.network.entry_of(worm.from);
-                route.push(ChannelId::new(NONE), 0, router, &mut self.hops);
-                route.push(injection, 0, router, &mut self.hops);
+                route.begin(injection, self.network.entry_of(worm.from), &mut self.hops);
             }
             Route::Tree(route, _) => {
                 route.vertices[0].granted = true;

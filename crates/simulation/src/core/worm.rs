@@ -111,6 +111,9 @@ pub trait Flits {
     /// Of a worm that branches.
     type OfTree;
 
+    /// Memory that path worms take and give back.
+    type Spare: Default;
+
     /// Forgets the path worm that was there before, but keeps its memory.
     fn reset(flits: &mut Self::OfPath);
 
@@ -129,7 +132,11 @@ pub trait Flits {
 
     /// A path worm's header was granted what it needs at a vertex behind the first, in this cycle. Whether all is done that follows from it; otherwise the worm
     /// is put among those that were `granted` something in this cycle.
-    fn goes_on<O: Observer>(_worm: &mut WormState<Self>, _at: Place, _surroundings: Surroundings<'_, O>) -> bool
+    fn goes_on<O: Observer>(
+        _worm: &mut WormState<Self>,
+        _at: Place,
+        _surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> bool
     where
         Self: Sized,
     {
@@ -146,8 +153,9 @@ pub struct Place {
 }
 
 /// What worms share.
-pub struct Surroundings<'a, O> {
+pub struct Surroundings<'a, O, S> {
     pub(crate) config: &'a EngineConfig,
+    pub(crate) spare: &'a mut S,
     pub(crate) channels: &'a mut Channels,
     pub(crate) reports: &'a mut Reports<O>,
 }
@@ -335,6 +343,12 @@ impl PathRoute {
         &stops[..stops.iter().take_while(here).count()]
     }
 
+    /// The stops that are ahead.
+    #[inline]
+    pub(crate) fn stops_ahead(&self) -> &[NodeId] {
+        self.rest.stops.get(self.next_stop as usize..).unwrap_or_default()
+    }
+
     /// All stops.
     pub(crate) fn stops(&self) -> &[NodeId] {
         &self.rest.stops
@@ -365,6 +379,15 @@ impl PathRoute {
         }
     }
 
+    /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
+    #[inline]
+    pub(super) fn begin(&mut self, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
+        debug_assert!(self.hops.is_empty() && self.end == 0);
+        self.hops = pool.first();
+        self.enter(ChannelId::new(NONE), 0, at);
+        self.enter(injection, 0, at);
+    }
+
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
@@ -390,7 +413,7 @@ impl PathRoute {
         let capacity = self.hops.len() as u32;
         self.origin = self.tail.saturating_sub(1);
         let held = self.origin..self.end;
-        if 4 * held.len() <= 3 * capacity as usize && capacity > 0 {
+        if 4 * held.len() <= 3 * capacity as usize {
             return;
         }
         let mut larger = pool.get(capacity as usize);
@@ -456,9 +479,11 @@ impl PathRoute {
 /// Memory for the vertices of path worms, by powers of two: worms take it when they enter the network and give it back when they
 /// have left, so that it is that of the worms in the network at the same time, and nothing is allocated in the long run.
 pub(crate) struct HopPool {
-    spare: Vec<Vec<Box<[Hop]>>>,
-    /// The first number of vertices that a worm gets.
+    /// The first number of vertices that a worm gets, and the rings of so many.
     first: usize,
+    first_spare: Vec<Box<[Hop]>>,
+    /// Larger ones.
+    spare: Vec<Vec<Box<[Hop]>>>,
 }
 
 impl HopPool {
@@ -468,7 +493,8 @@ impl HopPool {
     const WAITING: usize = 4;
 
     pub(super) fn new(many: bool) -> Self {
-        Self { spare: Vec::new(), first: if many { Self::WAITING } else { Self::LEAST } }
+        let first = if many { Self::WAITING } else { Self::LEAST };
+        Self { first, first_spare: Vec::new(), spare: Vec::new() }
     }
 
     fn class(capacity: usize) -> Option<usize> {
@@ -478,14 +504,31 @@ impl HopPool {
         }
     }
 
-    /// A ring for more than so many vertices.
-    fn get(&mut self, more_than: usize) -> Box<[Hop]> {
-        let capacity = if more_than == 0 { self.first } else { (2 * more_than).max(Self::LEAST) };
-        let spare = Self::class(capacity).and_then(|class| self.spare.get_mut(class)?.pop());
-        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice())
+    /// The first ring of a worm.
+    #[inline]
+    fn first(&mut self) -> Box<[Hop]> {
+        self.first_spare.pop().unwrap_or_else(|| Self::ring(self.first))
     }
 
+    /// A ring for more than so many vertices, which are those of one.
+    fn get(&mut self, more_than: usize) -> Box<[Hop]> {
+        let capacity = (2 * more_than).max(Self::LEAST);
+        let spare = Self::class(capacity).and_then(|class| self.spare.get_mut(class)?.pop());
+        spare.unwrap_or_else(|| Self::ring(capacity))
+    }
+
+    #[cold]
+    fn ring(capacity: usize) -> Box<[Hop]> {
+        vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice()
+    }
+
+    #[inline]
     fn put(&mut self, hops: Box<[Hop]>) {
+        if hops.len() == self.first { self.first_spare.push(hops) } else { self.put_larger(hops) }
+    }
+
+    #[inline(never)]
+    fn put_larger(&mut self, hops: Box<[Hop]>) {
         let Some(class) = Self::class(hops.len()) else { return };
         if self.spare.len() <= class {
             self.spare.resize_with(class + 1, Vec::new);

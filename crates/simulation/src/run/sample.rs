@@ -34,11 +34,13 @@ struct Values {
 impl Sample {
     /// Adds `sum / divisor`.
     pub(crate) fn add(&mut self, sum: u64, divisor: u32) {
-        match divisor {
-            1 => self.whole += u128::from(sum),
-            _ => *self.sums.entry(divisor).or_default() += u128::from(sum),
-        }
-        let value = sum as f64 / f64::from(divisor);
+        let value = if divisor == 1 {
+            self.whole += u128::from(sum);
+            sum as f64
+        } else {
+            *self.sums.entry(divisor).or_default() += u128::from(sum);
+            sum as f64 / f64::from(divisor)
+        };
         self.count += 1;
         self.most = self.most.max(value);
         self.values.add(value);

@@ -10,7 +10,7 @@ use super::arrivals::Arrivals;
 use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
 use crate::config::{Count, Destinations, Process};
 use crate::observers::observer::Cycle;
-use crate::rng::{Purpose, Random, generator};
+use crate::rng::{Purpose, Random, Sequences, generator};
 use crate::traffic::trace::{Trace, TraceMessage};
 
 /// A message that is generated.
@@ -82,12 +82,19 @@ struct NodeArrivals {
     /// The cycle after the last arrival.
     free: Cycle,
     messages: u64,
+    /// What its messages are drawn from.
+    contents: Sequences,
 }
 
 impl Generator {
     fn new(traffic: Arc<RandomTraffic>, nodes: usize, seed: u64) -> Self {
-        let state =
-            |node| NodeArrivals { rng: generator(seed, Purpose::Arrivals, node, 0), clock: 0.0, free: 0, messages: 0 };
+        let state = |node| NodeArrivals {
+            rng: generator(seed, Purpose::Arrivals, node, 0),
+            clock: 0.0,
+            free: 0,
+            messages: 0,
+            contents: Sequences::new(seed, Purpose::Message, node),
+        };
         let gap = match traffic.arrivals {
             CheckedArrivals::Random(_, per_cycle, _) => 1.0 / per_cycle,
             CheckedArrivals::Burst { interval, .. } => interval.unwrap_or(1) as f64,
@@ -169,6 +176,11 @@ impl Generator {
             chosen.truncate(count as usize);
             return chosen;
         }
+        if count == 1 {
+            let mut node = || NodeId::new(rng.random_range(0..self.nodes));
+            chosen.extend(std::iter::repeat_with(&mut node).find(|&node| Some(node) != except));
+            return chosen;
+        }
         self.draw = self.draw.wrapping_add(1);
         if self.draw == 0 {
             self.taken.fill(0);
@@ -187,7 +199,7 @@ impl Generator {
     /// Draws what a node sends; `None` if its pattern sends it nothing.
     fn message(&mut self, at: Cycle, node: u32) -> Option<Message> {
         let state = &mut self.states[node as usize];
-        let mut rng = generator(self.seed, Purpose::Message, u64::from(node), state.messages);
+        let mut rng = state.contents.generator(state.messages);
         state.messages += 1;
         let traffic = &*self.traffic;
         let source = NodeId::new(node);

@@ -20,7 +20,7 @@ use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
 use crate::core::part::Leaving;
 use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
-use crate::core::{Event, Kind};
+use crate::core::{Core, Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
@@ -40,8 +40,6 @@ pub struct WormMovement {
     found: Vec<(u32, Cycle)>,
     /// What a tree was granted in the step at hand.
     copies: Granted,
-    /// Windows of path worms that are gone, kept for their memory.
-    windows: Vec<VecDeque<Late>>,
 }
 
 /// What is known of the flits of a worm that branches.
@@ -77,9 +75,12 @@ impl BranchTimes {
 impl Flits for WormMovement {
     type OfPath = PathTimes;
     type OfTree = BranchTimes;
+    /// Windows.
+    type Spare = Vec<VecDeque<Late>>;
 
+    #[inline]
     fn reset(times: &mut PathTimes) {
-        *times = PathTimes::default();
+        times.reset();
     }
 
     #[inline]
@@ -101,12 +102,16 @@ impl Flits for WormMovement {
     /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
     #[allow(clippy::inline_always, reason = "on every hop, from a function that seems long enough without it")]
     #[inline(always)]
-    fn goes_on<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O>) -> bool {
+    fn goes_on<O: Observer>(
+        worm: &mut WormState<Self>,
+        at: Place,
+        surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> bool {
         let Place { slot, vertex, now } = at;
-        let Surroundings { config, channels, reports } = surroundings;
+        let Surroundings { config, spare, channels, reports } = surroundings;
         let Route::Path(route, times) = &mut worm.route else { return false };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
-        times.header_leaves(route, vertex, now, pace);
+        times.header_leaves(route, vertex, now, pace, spare);
         if !route.complete {
             // It enters the next router. If it is stripped there, the next flit is there by then.
             let mut freed = now;
@@ -126,7 +131,7 @@ impl Flits for WormMovement {
         if times.has_more(route, vertex + 1, pace) {
             let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
             let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
-            times.settle(route, vertex + 1, pace, departures);
+            times.settle(route, vertex + 1, pace, (departures, spare));
         }
         true
     }
@@ -174,11 +179,14 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         match &mut worm.route {
             Route::Path(_, times) => {
                 if vertex == 0 {
-                    times.start(self.movement.windows.pop().unwrap_or_default());
+                    times.start();
                 }
-                let surroundings =
-                    Surroundings { config: &core.config, channels: &mut core.channels, reports: &mut core.reports };
-                WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings);
+                let Core { config, spare, channels, reports, .. } = core;
+                WormMovement::goes_on(
+                    worm,
+                    Place { slot, vertex, now },
+                    Surroundings { config, spare, channels, reports },
+                );
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {
                 times.grow(route);
@@ -247,7 +255,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Route::Path(route, times) => {
                 let done = route.complete && which == route.last();
                 if done {
-                    self.movement.windows.push(times.retire());
+                    times.retire(&mut core.spare);
                 }
                 if O::RELEASES {
                     core.report_departures(slot, core.now + 1);

@@ -38,7 +38,7 @@ pub struct PathTimes {
 
 /// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
 #[derive(Clone, Copy)]
-pub(super) struct Late {
+pub struct Late {
     vertex: u32,
     weight: i64,
 }
@@ -70,26 +70,45 @@ impl Pace {
 }
 
 impl PathTimes {
-    /// The worm enters the network; `window` is empty.
-    pub(super) fn start(&mut self, window: VecDeque<Late>) {
-        *self = Self { window, passed: 1, left_at: Cycle::MAX, strip_at: Cycle::MAX, ..Self::default() };
+    /// Another worm, which is not in the network yet; the one before has retired.
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        (self.settled, self.passed) = (0, 0);
+    }
+
+    /// The worm enters the network.
+    #[inline]
+    pub(super) fn start(&mut self) {
+        debug_assert!(self.settled == 0 && self.window.is_empty());
+        (self.passed, self.late, self.window_end, self.strips) = (1, 0, 0, false);
+        (self.left_at, self.strip_at) = (Cycle::MAX, Cycle::MAX);
     }
 
     /// The worm has left it: gives the memory of its window back.
-    pub(super) fn retire(&mut self) -> VecDeque<Late> {
-        self.window.clear();
-        std::mem::take(&mut self.window)
+    #[inline]
+    pub(super) fn retire(&mut self, spare: &mut Vec<VecDeque<Late>>) {
+        if self.window.capacity() > 0 {
+            self.window.clear();
+            spare.push(std::mem::take(&mut self.window));
+        }
     }
 
     /// The header leaves a vertex.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
-    pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle, pace: Pace) {
+    pub(super) fn header_leaves(
+        &mut self,
+        route: &mut PathRoute,
+        vertex: u32,
+        now: Cycle,
+        pace: Pace,
+        spare: &mut Vec<VecDeque<Late>>,
+    ) {
         route.hop_mut(vertex).leaves = now;
         if self.strips {
             self.leaves_stripping(route, vertex, now);
         } else if now.saturating_sub(self.left_at) > Cycle::from(pace.buffer) {
-            self.add_to_window(route, vertex, pace);
+            self.add_to_window(route, vertex, pace, spare);
         }
         self.left_at = now;
     }
@@ -142,10 +161,10 @@ impl PathTimes {
         route: &mut PathRoute,
         known: u32,
         pace: Pace,
-        mut departures: Departures<'_, O>,
+        (mut departures, spare): (Departures<'_, O>, &mut Vec<VecDeque<Late>>),
     ) {
         if self.strips {
-            self.settle_windows(route, known, pace, &mut departures);
+            self.settle_windows(route, known, pace, (&mut departures, spare));
         } else if route.complete {
             self.settle_rest(route, known, pace, &mut departures);
         } else {
@@ -188,7 +207,10 @@ impl PathTimes {
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
     #[inline(never)]
-    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace) {
+    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace, spare: &mut Vec<VecDeque<Late>>) {
+        if self.window.capacity() == 0 {
+            self.window = spare.pop().unwrap_or_default();
+        }
         let weight = pace.weight(vertex, route.hop(vertex));
         while self.window.back().is_some_and(|late| late.weight <= weight) {
             self.window.pop_back();
@@ -206,7 +228,7 @@ impl PathTimes {
         route: &mut PathRoute,
         known: u32,
         pace: Pace,
-        departures: &mut Departures<'_, O>,
+        (departures, spare): (&mut Departures<'_, O>, &mut Vec<VecDeque<Late>>),
     ) {
         let passed = self.passed;
         while self.settled < known {
@@ -227,7 +249,7 @@ impl PathTimes {
                 if pace.flit(self.window_end, v) < i64::from(hop.first) {
                     break;
                 }
-                self.add_to_window(route, self.window_end, pace);
+                self.add_to_window(route, self.window_end, pace, spare);
                 self.window_end += 1;
             }
             while self.window.front().is_some_and(|late| late.vertex < v) {
