@@ -32,30 +32,65 @@ pub(crate) struct Request {
     pub(crate) worm: u32,
     /// The vertex of the worm at which it was made.
     pub(crate) vertex: u32,
+    pub(crate) all_links: bool,
+    live: bool,
+    /// Whether it is a path's, for one link of one virtual channel and nothing else: most are. Then the link and the queue entry are these, and the lists mean nothing.
+    for_link: bool,
+    link: ChannelId,
+    entry: u32,
     /// One channel of each of these pools.
-    pub(crate) pools: Vec<Pool>,
+    pools: Vec<Pool>,
     /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
-    pub(crate) links: Vec<ChannelId>,
+    links: Vec<ChannelId>,
     /// The acceptable virtual channels of each; empty: any.
     ranges: Vec<VcRange>,
-    pub(crate) all_links: bool,
-    /// Whether it is a path's, for one link and nothing else.
-    for_link: bool,
     /// The queue entries: those of the links, then those of the pools.
     entries: Vec<u32>,
-    live: bool,
 }
 
 impl Request {
+    const NONE: Self = Self {
+        key: Key { cycle: 0, worm: 0, part: 0 },
+        worm: NONE,
+        vertex: 0,
+        all_links: false,
+        live: false,
+        for_link: false,
+        link: ChannelId::new(NONE),
+        entry: NONE,
+        pools: Vec::new(),
+        links: Vec::new(),
+        ranges: Vec::new(),
+        entries: Vec::new(),
+    };
+
+    /// One channel of each of these pools.
+    #[inline]
+    pub(crate) fn pools(&self) -> &[Pool] {
+        if self.for_link { &[] } else { &self.pools }
+    }
+
+    /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
+    #[inline]
+    pub(crate) fn links(&self) -> &[ChannelId] {
+        if self.for_link { std::slice::from_ref(&self.link) } else { &self.links }
+    }
+
+    /// The queue entries: those of the links, then those of the pools.
+    #[inline]
+    fn entries(&self) -> &[u32] {
+        if self.for_link { std::slice::from_ref(&self.entry) } else { &self.entries }
+    }
+
     /// The acceptable virtual channels of the link at this position.
     #[inline]
     pub(crate) fn range(&self, position: usize) -> VcRange {
-        range(&self.ranges, position)
+        if self.for_link { VcRange::ANY } else { range(&self.ranges, position) }
     }
 
     /// Whether it asks for this virtual channel of a link.
     fn accepts(&self, link: ChannelId, virtual_channel: u32) -> bool {
-        let mut places = self.links.iter().enumerate().filter(|&(_, &other)| other == link);
+        let mut places = self.links().iter().enumerate().filter(|&(_, &other)| other == link);
         places.any(|(position, _)| self.range(position).contains(virtual_channel))
     }
 }
@@ -382,7 +417,7 @@ impl Arbiter {
         }
         let Some(index) = self.queues.first(queue as usize) else { return false };
         let request = &self.requests[index as usize];
-        if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
+        if request.links().len() + request.pools().len() != 1 || !self.satisfiable(index, grant) {
             return false;
         }
         self.grant(index, grant);
@@ -403,10 +438,10 @@ impl Arbiter {
         }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        let granted = (request.worm, request.vertex, request.links[0], line.to);
-        // The next has to wait.
-        self.queues.remove(queue as usize, request.entries[0]);
+        let granted = (request.worm, request.vertex, request.link, line.to);
         self.granted_now.push((request.key, index));
+        // The next has to wait.
+        self.queues.remove_first(queue as usize);
         self.pending -= 1;
         Some(granted)
     }
@@ -466,7 +501,7 @@ impl Arbiter {
     /// Makes a request that cannot be granted at once: puts it at the end of the queues of everything that it asks for.
     pub(crate) fn queue(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>) {
         let Wanted { pools, links, ranges, all_links } = wanted;
-        let index = self.new_request(key);
+        let index = self.new_request();
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
         entries.clear();
         for &link in links {
@@ -549,19 +584,14 @@ impl Arbiter {
 
     /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
-        let (index, queue) = (self.new_request(key), link.index());
+        let (index, queue) = (self.new_request(), link.index());
         let hold = self.queues.lines[queue].hold;
         let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
         (request.all_links, request.for_link, request.live) = (false, true, true);
-        request.pools.clear();
-        request.ranges.clear();
-        request.entries.clear();
-        request.entries.push(entry);
-        request.links.clear();
-        request.links.push(link);
+        (request.link, request.entry) = (link, entry);
         self.pending += 1;
         if hold.is_free(self.now) {
             self.look_at(index);
@@ -570,20 +600,10 @@ impl Arbiter {
     }
 
     /// A place for a request.
-    fn new_request(&mut self, key: Key) -> u32 {
+    #[inline]
+    fn new_request(&mut self) -> u32 {
         self.free_requests.pop().unwrap_or_else(|| {
-            self.requests.push(Request {
-                key,
-                worm: NONE,
-                vertex: 0,
-                pools: Vec::new(),
-                links: Vec::new(),
-                ranges: Vec::new(),
-                all_links: false,
-                for_link: false,
-                entries: Vec::new(),
-                live: false,
-            });
+            self.requests.push(Request::NONE);
             self.requests.len() as u32 - 1
         })
     }
@@ -663,14 +683,14 @@ impl Arbiter {
         let request = &self.requests[index as usize];
         grant.links.clear();
         grant.pooled.clear();
-        grant.pooled.extend(request.pools.iter().map_while(|&pool| self.free_member(pool)));
-        if grant.pooled.len() < request.pools.len() {
+        grant.pooled.extend(request.pools().iter().map_while(|&pool| self.free_member(pool)));
+        if grant.pooled.len() < request.pools().len() {
             return false;
         }
-        if !request.all_links && !self.selector.is_first() && !request.links.is_empty() {
+        if !request.all_links && !self.selector.is_first() && !request.links().is_empty() {
             return self.select(index, grant);
         }
-        for (position, &link) in request.links.iter().enumerate() {
+        for (position, &link) in request.links().iter().enumerate() {
             match self.open_virtual_channel(request, position) {
                 Some(vc) => {
                     grant.links.push((link, vc));
@@ -682,7 +702,7 @@ impl Arbiter {
                 None => {}
             }
         }
-        request.all_links || request.links.is_empty()
+        request.all_links || request.links().is_empty()
     }
 
     /// Whether any of a request's links can be granted now; if so, adds the one that is selected to `grant`.
@@ -691,7 +711,7 @@ impl Arbiter {
         free.clear();
         let request = &self.requests[index as usize];
         let mut preferred = VcRange::ANY;
-        for (position, &link) in request.links.iter().enumerate() {
+        for (position, &link) in request.links().iter().enumerate() {
             let range = request.range(position);
             if !free.is_empty() && range != preferred || self.open_virtual_channel(request, position).is_none() {
                 continue;
@@ -713,8 +733,8 @@ impl Arbiter {
                     .filter(waits)
                     .count()
             };
-            let link = self.selector.choose((now, request.key.worm), &request.links, &free, waiting);
-            let mut places = request.links.iter().enumerate().filter(|&(_, &other)| other == link);
+            let link = self.selector.choose((now, request.key.worm), request.links(), &free, waiting);
+            let mut places = request.links().iter().enumerate().filter(|&(_, &other)| other == link);
             let position = places.find(|&(position, _)| request.range(position) == preferred);
             let vc = position.and_then(|(position, _)| self.open_virtual_channel(request, position));
             grant.links.extend(vc.map(|vc| (link, vc)));
@@ -727,14 +747,22 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.live = false;
         (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
-        let pools = std::mem::take(&mut request.pools);
         for &(link, vc) in &grant.links {
             self.hold(link, vc, grant.worm);
         }
         for &channel in &grant.pooled {
             self.hold(channel, 0, grant.worm);
         }
+        let request = &mut self.requests[index as usize];
+        self.granted_now.push((request.key, index));
+        self.pending -= 1;
+        if request.for_link {
+            // The next has to wait.
+            self.queues.remove(request.link.index(), request.entry);
+            return;
+        }
+        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
+        let pools = std::mem::take(&mut request.pools);
         for (&link, &entry) in wanted.iter().zip(&entries) {
             // The next has to wait if the link is the one that was granted.
             let next_is_first = self.queues.remove(link.index(), entry);
@@ -750,15 +778,13 @@ impl Arbiter {
         }
         let request = &mut self.requests[index as usize];
         (request.entries, request.links, request.pools) = (entries, wanted, pools);
-        self.granted_now.push((request.key, index));
-        self.pending -= 1;
     }
 
     /// The lowest virtual channel of its `position`-th link that a request may be granted: one that is free and that no request before it asks for.
     #[inline]
     fn open_virtual_channel(&self, request: &Request, position: usize) -> Option<u32> {
-        let (link, range) = (request.links[position], request.range(position));
-        if self.queues.is_first(link.index(), request.entries[position]) {
+        let (link, range) = (request.links()[position], request.range(position));
+        if self.queues.is_first(link.index(), request.entries()[position]) {
             return self.free_virtual_channel(link, range);
         }
         if !self.divided {
@@ -770,8 +796,8 @@ impl Arbiter {
 
     /// The requests before this one in the queue of its `position`-th link that ask for a virtual channel of it, the nearest first.
     pub(crate) fn ahead(&self, request: &Request, position: usize, virtual_channel: u32) -> impl Iterator<Item = u32> {
-        let (link, own) = (request.links[position], request.key);
-        let before = self.queues.before(link.index(), request.entries[position]);
+        let (link, own) = (request.links()[position], request.key);
+        let before = self.queues.before(link.index(), request.entries()[position]);
         before.filter(move |&other| {
             let other = &self.requests[other as usize];
             !self.divided || other.key != own && other.accepts(link, virtual_channel)

@@ -18,6 +18,8 @@ mod startups;
 mod tree_route;
 pub(crate) mod worm;
 
+use std::ops::Range;
+
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{
@@ -39,7 +41,7 @@ use headers::{Headers, Routed};
 use part::Part;
 use requests::Divided;
 use startups::NodeState;
-use worm::{Flits, HopPool, Route, WormState};
+use worm::{Flits, HopPool, Place, Route, Surroundings, WormState};
 
 /// So many headers are looked at together, if they are not few.
 const TOGETHER: usize = 32;
@@ -92,7 +94,6 @@ pub(crate) struct Core<'a, O, F: Flits> {
     next_deadlock_search: Cycle,
     pub(crate) search: Search,
     // Scratch, kept for its memory.
-    due: Vec<Event>,
     grant: Grant,
     candidates: Vec<ChannelId>,
     /// The virtual channels of each candidate, where the relation divides them.
@@ -158,7 +159,6 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             no_route: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
             search: Search::default(),
-            due: Vec::new(),
             grant: Grant::default(),
             candidates: Vec::new(),
             ranges: Vec::new(),
@@ -270,14 +270,18 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         } else if !self.fresh.is_empty() {
             self.start_fresh();
         }
-        let places = self.channels.headers.take(self.now);
-        for place in places.clone() {
-            if self.scattered && (place - places.start).is_multiple_of(TOGETHER) && places.end - place >= FEW {
-                let some = place..places.end.min(place + TOGETHER);
-                self.fetch(some.map(|place| self.channels.headers.at(place).slot));
+        let Range { start: mut place, end } = self.channels.headers.take(self.now);
+        while place < end {
+            let mut together = end;
+            if self.scattered && end - place >= FEW {
+                together = end.min(place + TOGETHER);
+                self.fetch((place..together).map(|place| self.channels.headers.at(place).slot));
             }
-            let Routed { slot, vertex, .. } = self.channels.headers.at(place);
-            self.request(slot, vertex);
+            while place < together {
+                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+                self.request(slot, vertex);
+                place += 1;
+            }
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -328,12 +332,12 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// The events of the cycle.
     fn take_events(&mut self) {
-        let mut due = std::mem::take(&mut self.due);
-        self.channels.calendar.take(self.now, &mut due);
-        for (place, &event) in due.iter().enumerate() {
-            if self.scattered && place.is_multiple_of(TOGETHER) && due.len() - place >= FEW {
-                self.fetch_events(&due[place..due.len().min(place + TOGETHER)]);
+        let due = self.channels.calendar.take(self.now);
+        for place in 0..due {
+            if self.scattered && place.is_multiple_of(TOGETHER) && due - place >= FEW {
+                self.fetch_events(&self.channels.calendar.taken()[place..due.min(place + TOGETHER)]);
             }
+            let event = self.channels.calendar.taken()[place];
             let (slot, kind) = (event.slot, event.kind());
             if kind != Kind::Ready && !self.fresh.is_empty() {
                 self.start_fresh();
@@ -354,8 +358,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
             }
         }
-        due.clear();
-        self.due = due;
+        self.channels.calendar.clear();
         self.start_fresh();
     }
 
@@ -371,7 +374,13 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     fn wake(&mut self, queue: u32) {
         if let Some((slot, vertex, link, to)) = self.channels.arbiter.grant_link(queue) {
             self.worms[slot as usize].requests -= 1;
-            return self.take_link(slot, vertex, link, to);
+            let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
+            let at = Place { slot, vertex, now: *now };
+            let surroundings = Surroundings { config, spare, channels, reports };
+            if !requests::take_link(&mut worms[slot as usize], at, (link, to), surroundings, hops) {
+                self.granted.push((slot, vertex));
+            }
+            return;
         }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;

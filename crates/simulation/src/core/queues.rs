@@ -121,6 +121,25 @@ impl Queues {
         index
     }
 
+    /// Takes the first entry out, if there is one.
+    #[inline]
+    pub(super) fn remove_first(&mut self, queue: usize) {
+        let line = &mut self.lines[queue];
+        let last = line.last;
+        if last == NONE {
+            return;
+        }
+        let first = self.entries[last as usize].next;
+        self.free.push(first);
+        if first == last {
+            line.last = NONE;
+        } else {
+            let second = self.entries[first as usize].next;
+            self.entries[last as usize].next = second;
+            self.entries[second as usize].previous = last;
+        }
+    }
+
     /// Takes an entry out; returns whether the queue has a new head.
     pub(super) fn remove(&mut self, queue: usize, index: u32) -> bool {
         let was_head = self.head(queue) == index;

@@ -126,13 +126,14 @@ impl Flits for WormMovement {
             } else {
                 channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
             }
+            // Most headers are still within the reach of the flits behind them: no departure can be known.
+            if !times.has_more(vertex + 1) {
+                return true;
+            }
         }
-        // Most headers are still within the reach of the flits behind them: no departure can be known.
-        if times.has_more(route, vertex + 1, pace) {
-            let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
-            let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
-            times.settle(route, vertex + 1, pace, (departures, spare));
-        }
+        let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
+        let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
+        times.settle(route, vertex + 1, pace, (departures, spare));
         true
     }
 }
@@ -179,7 +180,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         match &mut worm.route {
             Route::Path(_, times) => {
                 if vertex == 0 {
-                    times.start();
+                    times.start(Pace { flits: worm.flits, buffer: core.config.buffer });
                 }
                 let Core { config, spare, channels, reports, .. } = core;
                 WormMovement::goes_on(

@@ -19,12 +19,14 @@ use crate::observers::observer::{Cycle, Observer};
 pub struct PathTimes {
     /// The first vertex whose departure is not known.
     settled: u32,
+    /// It will be as soon as the header has left all vertices before this one; 0 if that has to be [looked for](Self::settle).
+    due: u32,
     /// The first vertex of the window, or 0: the processor never holds the maximum of a window that begins behind it.
     late: u32,
-    /// When the header left the vertex that it left last, or `Cycle::MAX`.
-    left_at: Cycle,
     /// Whether an address flit was stripped.
     strips: bool,
+    /// When the header left the vertex that it left last, or `Cycle::MAX`.
+    left_at: Cycle,
     /// The number of the first flit that left the vertex that the header left last.
     passed: u32,
     /// Vertices before this one have been put into the window, if something was stripped.
@@ -57,10 +59,10 @@ impl Pace {
         i64::from(self.flits) - (u64::from(m - v) * u64::from(self.buffer)) as i64
     }
 
-    /// Whether no flit has to leave vertex m before the last one can leave vertex v.
+    /// So many vertices ahead, no flit has to leave before the last one can.
     #[inline]
-    fn reaches(self, m: u32, v: u32) -> bool {
-        u64::from(m - v) * u64::from(self.buffer) >= u64::from(self.flits)
+    fn reach(self) -> u32 {
+        self.flits.div_ceil(self.buffer)
     }
 
     /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
@@ -78,8 +80,9 @@ impl PathTimes {
 
     /// The worm enters the network.
     #[inline]
-    pub(super) fn start(&mut self) {
+    pub(super) fn start(&mut self, pace: Pace) {
         debug_assert!(self.settled == 0 && self.window.is_empty());
+        self.due = pace.reach();
         (self.passed, self.late, self.window_end, self.strips) = (1, 0, 0, false);
         (self.left_at, self.strip_at) = (Cycle::MAX, Cycle::MAX);
     }
@@ -126,6 +129,7 @@ impl PathTimes {
     pub(super) fn strips(&mut self, strip_at: Cycle) {
         self.strip_at = strip_at;
         if !std::mem::replace(&mut self.strips, true) {
+            self.due = 0;
             self.window.clear();
             self.window_end = self.settled;
         }
@@ -133,8 +137,8 @@ impl PathTimes {
 
     /// The last of what every hop looks at.
     #[cfg(test)]
-    pub(super) fn last_of_every_hop(&self) -> &bool {
-        &self.strips
+    pub(super) fn last_of_every_hop(&self) -> &Cycle {
+        &self.left_at
     }
 
     #[inline]
@@ -147,10 +151,10 @@ impl PathTimes {
         self.settled.checked_sub(1).map_or(0, |last| route.hop(last).departs)
     }
 
-    /// Whether [`settle`](Self::settle) may find anything.
+    /// Whether [`settle`](Self::settle) may find anything, unless the route is complete: then it does.
     #[inline]
-    pub(super) fn has_more(&self, route: &PathRoute, known: u32, pace: Pace) -> bool {
-        self.strips || route.complete || pace.reaches(known, self.settled)
+    pub(super) fn has_more(&self, known: u32) -> bool {
+        known >= self.due
     }
 
     /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
@@ -168,7 +172,7 @@ impl PathTimes {
         } else if route.complete {
             self.settle_rest(route, known, pace, &mut departures);
         } else {
-            while pace.reaches(known, self.settled) {
+            while self.has_more(known) {
                 self.settle_first(route, pace, &mut departures);
             }
         }
@@ -193,6 +197,7 @@ impl PathTimes {
         hop.departs = held_until + Cycle::from(pace.flits - 1);
         let hop = *hop;
         self.settled += 1;
+        self.due += 1;
         departures.found(route, v, hop);
     }
 
