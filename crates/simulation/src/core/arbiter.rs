@@ -426,6 +426,7 @@ impl Arbiter {
 
     /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
     /// that it enters.
+    #[inline]
     pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
         if queue as usize >= self.space.links() {
             return None;
@@ -462,6 +463,15 @@ impl Arbiter {
     /// The wake-ups, (cycle, queue), that the requests since the last call need.
     pub(crate) fn take_wakes(&mut self) -> impl Iterator<Item = (Cycle, u32)> {
         self.wakes.drain(..)
+    }
+
+    /// As [`free_from`](Self::free_from), for a port.
+    #[inline]
+    pub(crate) fn free_port_from(&mut self, port: ChannelId, worm: u32, at: Cycle) -> Option<u32> {
+        debug_assert_eq!(self.holder(port, 0), worm, "only the holder releases");
+        self.ports[port.index() - self.space.links()] = Hold::until(at);
+        let queue = self.queue_of_port(port);
+        (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
 
     fn look_at(&mut self, request: u32) {
@@ -583,6 +593,7 @@ impl Arbiter {
     }
 
     /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    #[inline]
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
         let (index, queue) = (self.new_request(), link.index());
         let hold = self.queues.lines[queue].hold;

@@ -61,6 +61,19 @@ impl Channels {
         }
     }
 
+    /// As [`free`](Self::free), for an injection or consumption channel.
+    #[inline]
+    pub(crate) fn free_port(&mut self, slot: u32, port: ChannelId, at: Cycle) {
+        if let Some(queue) = self.arbiter.free_port_from(port, slot, at) {
+            self.calendar.push(at, Event::wake(queue));
+        }
+        if self.ports_start_worms
+            && let ChannelKind::Injection(node, _) = self.space.kind(port)
+        {
+            self.calendar.push(at, Event::free(node));
+        }
+    }
+
     /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
     /// it, flits are counted one by one.
     #[inline]

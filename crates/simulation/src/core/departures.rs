@@ -108,6 +108,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
+    #[inline]
     fn consume(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
         if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
             self.deliver_to(slot, vertex, node);
@@ -161,6 +162,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     ///
     /// The closed forms of `contention_free` for paths, and for trees with one common header that are replicated in lockstep or
     /// stored whole, over links of one cycle. For other trees: all the time but that which requests waited.
+    #[inline]
     fn network_time(&self, slot: u32, vertex: u32) -> u64 {
         let worm = &self.worms[slot as usize];
         let timing = WormTiming {
@@ -265,7 +267,7 @@ impl PathRoute {
             if O::PART {
                 channels.free_in_part(hop.entered_by, hop.departs + 1);
             } else {
-                channels.free(slot, hop.entered_by, 0, hop.departs + 1);
+                channels.free_port(slot, hop.entered_by, hop.departs + 1);
             }
             reports.settled(hop.departs, hop.entered_by, flits);
         }
@@ -277,6 +279,7 @@ impl PathRoute {
     }
 
     /// Gives the consumption channels at a vertex back, which so many flits cross.
+    #[inline]
     fn ends_delivery<O: Observer>(
         &self,
         slot: u32,
@@ -290,7 +293,7 @@ impl PathRoute {
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
-                channels.free(slot, channel, 0, at + 1);
+                channels.free_port(slot, channel, at + 1);
             }
             reports.settled(at, channel, consumed);
         };

@@ -200,8 +200,9 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     }
 
     /// Makes room for so many more worms (see [`Engine::has_room`](crate::Engine::has_room)).
+    #[inline]
     pub(crate) fn has_room(&mut self, worms: usize) -> bool {
-        has_room(&mut self.worms, worms.saturating_sub(self.free_worms.len()))
+        worms <= self.free_worms.len() || has_room(&mut self.worms, worms.saturating_sub(self.free_worms.len()))
     }
 
     /// Takes in the worms of a message (see [`Engine::submit_from`](crate::Engine::submit_from)); leaves their slots in
@@ -359,10 +360,13 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
         }
         self.channels.calendar.clear();
-        self.start_fresh();
+        if !self.fresh.is_empty() {
+            self.start_fresh();
+        }
     }
 
     /// The worms that were taken in for this cycle are ready.
+    #[inline(never)]
     fn start_fresh(&mut self) {
         for place in 0..self.fresh.len() {
             self.ready(self.fresh[place]);

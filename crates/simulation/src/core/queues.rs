@@ -104,6 +104,7 @@ impl Queues {
     }
 
     /// Puts a request at the end; returns its entry.
+    #[inline]
     pub(super) fn push(&mut self, queue: usize, request: u32) -> u32 {
         let index = self.free.pop().unwrap_or(self.entries.len() as u32);
         let last = std::mem::replace(&mut self.lines[queue].last, index);

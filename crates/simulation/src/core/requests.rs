@@ -113,12 +113,25 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
             link => link,
         };
-        let Some(link) = link else { return self.request_path(slot, vertex) };
+        let Some(link) = link else { return self.request_stop(slot, vertex) };
         let Some(to) = channels.arbiter.take_one(link, slot) else { return self.wait_for_link(slot, vertex, link) };
         let at = Place { slot, vertex, now: *now };
         if !take_link(worm, at, (link, to), Surroundings { config, spare, channels, reports }, hops) {
             self.granted.push((slot, vertex));
         }
+    }
+
+    /// As [`request`](Self::request), where a path does not simply go on: mostly at its last stop.
+    #[inline(never)]
+    fn request_stop(&mut self, slot: u32, vertex: u32) {
+        if self.plain
+            && let Route::Path(route, _) = &self.worms[slot as usize].route
+            && route.at == route.heads_for
+            && let &[stop] = route.stops_ahead()
+        {
+            return self.request_end(slot, vertex, stop);
+        }
+        self.request_path(slot, vertex);
     }
 
     #[inline(never)]
@@ -208,34 +221,41 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The header of a path asks for a consumption channel of its last stop, and nothing else: it is granted here and now, if no other wants it.
+    #[inline]
     fn request_end(&mut self, slot: u32, vertex: u32, stop: NodeId) {
-        let WormState { id, class, .. } = self.worms[slot as usize];
-        let pool = Pool::Consumption(stop, class);
+        let pool = Pool::Consumption(stop, self.worms[slot as usize].class);
         match self.channels.arbiter.take_member(pool, slot) {
             Some(channel) => self.reach_end(slot, vertex, channel),
-            None => {
-                let key = Key { cycle: self.now, worm: id, part: vertex };
-                self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
-            }
+            None => self.wait_for_end(slot, vertex, pool),
         }
     }
 
+    #[inline(never)]
+    fn wait_for_end(&mut self, slot: u32, vertex: u32, pool: Pool) {
+        let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
+        self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
+    }
+
     /// A path is granted the one consumption channel of its last stop.
+    #[inline]
     fn reach_end(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
         if O::RELEASES {
             self.report_departures(slot, self.now);
         }
-        let worm = &mut self.worms[slot as usize];
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
+        let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
-        self.reports.observer.granted(self.now, worm.id, channel);
+        reports.observer.granted(*now, worm.id, channel);
         route.hop_mut(vertex).consumption = channel.raw();
-        route.reach_stops(1, self.network);
-        route.complete = true;
-        self.goes_on(slot, vertex);
+        route.reach_last_stop();
+        let at = Place { slot, vertex, now: *now };
+        if !F::goes_on(worm, at, Surroundings { config, spare, channels, reports }) {
+            self.granted.push((slot, vertex));
+        }
     }
 
     /// A path has been granted all that it asked for at a vertex behind the first.
-    #[inline]
+    #[inline(never)]
     fn goes_on(&mut self, slot: u32, vertex: u32) {
         let Self { worms, config, channels, reports, spare, now, .. } = self;
         let at = Place { slot, vertex, now: *now };

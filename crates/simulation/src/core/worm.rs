@@ -306,12 +306,15 @@ impl PathRoute {
     /// Starts over, before the sender's processor, with the stops of another worm.
     ///
     /// Leaves those of the one before in their place.
+    #[inline]
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
         debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
-        self.rest.strips.clear();
-        self.rest.since_strip.clear();
-        std::mem::swap(&mut self.rest.stops, stops);
-        (self.rest.exit, self.rest.waypoint) = (exit, None);
+        let rest = &mut *self.rest;
+        rest.strips.clear();
+        rest.since_strip.clear();
+        let those_before = std::mem::replace(&mut rest.stops, std::mem::take(stops));
+        *stops = those_before;
+        (rest.exit, rest.waypoint) = (exit, None);
         (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
         self.complete = false;
         self.head_for(network);
@@ -365,6 +368,13 @@ impl PathRoute {
         self.head_for(network);
     }
 
+    /// The consumption channel of the last stop is granted.
+    #[inline]
+    pub(super) fn reach_last_stop(&mut self) {
+        self.next_stop += 1;
+        self.complete = true;
+    }
+
     /// The consumption channels held at a vertex.
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
@@ -373,6 +383,7 @@ impl PathRoute {
         (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
     }
 
+    #[inline]
     fn head_for(&mut self, network: &Network) {
         if let Some(&stop) = self.rest.stops.get(self.next_stop as usize) {
             self.heads_for = network.router_of(stop);
@@ -429,6 +440,7 @@ impl PathRoute {
     }
 
     /// Returns its memory to the pool.
+    #[inline]
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
         self.rest.further.clear();
         pool.put(std::mem::take(&mut self.hops));

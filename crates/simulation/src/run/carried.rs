@@ -78,10 +78,6 @@ impl Scenario {
     /// Why the switching cannot carry a worm; `None` if it can.
     pub(crate) fn refuses_worm(&self, worm: &Worm) -> Option<SimulationError> {
         let kind = kind(&worm.itinerary);
-        if matches!((kind, worm.consumption_class, worm.virtual_channels), (Sends::Unicasts, None, None)) {
-            // Everything carries those.
-            return None;
-        }
         if let Some(class) = worm.consumption_class
             && u32::from(class) >= self.engine.ports.consumption
         {

@@ -174,7 +174,7 @@ impl Recorder {
     /// Reserves memory for another message; `false` if there is not enough.
     pub(crate) fn has_room(&mut self) -> bool {
         let some = self.open.len() / 16 + 1;
-        self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
+        self.open.len() < self.open.capacity() || self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
     }
 
     /// Names the first message that counts.
@@ -209,6 +209,7 @@ impl Recorder {
     }
 
     /// A message is at all of its destinations, after this delivery.
+    #[inline]
     fn complete(&mut self, last: &Delivery) {
         let Open { generated, length, to, .. } = self.open[(last.message - self.first_open) as usize];
         if self.window_open {
