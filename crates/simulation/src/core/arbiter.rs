@@ -299,7 +299,8 @@ impl Arbiter {
         range.of(self.virtual_channels).find(|&vc| self.is_free(link, vc))
     }
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "which pool it is, is mostly known")]
+    #[inline(always)]
     fn queue_of(&self, pool: Pool) -> usize {
         match pool {
             Pool::Injection(node) => self.space.links() + node.index(),
@@ -324,7 +325,8 @@ impl Arbiter {
     }
 
     /// The ports that would satisfy a pool request: where their holders are.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "which pool it is, is mostly known")]
+    #[inline(always)]
     fn ports_of(&self, pool: Pool) -> Range<usize> {
         let Ports { injection, consumption } = self.space.ports();
         let of_each = |node: NodeId, count: u32| node.index() * count as usize;
@@ -426,7 +428,8 @@ impl Arbiter {
 
     /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
     /// that it enters.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "of every wait, from one place")]
+    #[inline(always)]
     pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
         if queue as usize >= self.space.links() {
             return None;
@@ -466,7 +469,8 @@ impl Arbiter {
     }
 
     /// As [`free_from`](Self::free_from), for a port.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "twice a message")]
+    #[inline(always)]
     pub(crate) fn free_port_from(&mut self, port: ChannelId, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(port, 0), worm, "only the holder releases");
         self.ports[port.index() - self.space.links()] = Hold::until(at);
@@ -593,7 +597,8 @@ impl Arbiter {
     }
 
     /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "of every wait, from one place")]
+    #[inline(always)]
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
         let (index, queue) = (self.new_request(), link.index());
         let hold = self.queues.lines[queue].hold;
@@ -620,13 +625,21 @@ impl Arbiter {
     }
 
     /// As [`ask`](Self::ask), for a request for a pool alone: where paths begin and end.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "which pool it is, is known")]
+    #[inline(always)]
     pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
         if !self.queues.is_empty(self.queue_of(pool)) {
             return None;
         }
-        let channel = self.free_member(pool)?;
-        self.hold(channel, 0, worm);
+        let (ports, now) = (self.ports_of(pool), self.now);
+        let holds = self.ports.get_mut(ports.clone())?;
+        let place = holds.iter().position(|hold| hold.is_free(now))?;
+        holds[place] = Hold::by(worm);
+        let port = ports.start + place;
+        let channel = ChannelId::new((self.space.links() + port) as u32);
+        if let Some(granted) = &mut self.granted {
+            granted.push(channel);
+        }
         Some(channel)
     }
 

@@ -62,7 +62,8 @@ impl Channels {
     }
 
     /// As [`free`](Self::free), for an injection or consumption channel.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "twice a message")]
+    #[inline(always)]
     pub(crate) fn free_port(&mut self, slot: u32, port: ChannelId, at: Cycle) {
         if let Some(queue) = self.arbiter.free_port_from(port, slot, at) {
             self.calendar.push(at, Event::wake(queue));

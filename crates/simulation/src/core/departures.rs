@@ -94,6 +94,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The last data flit of a path worm crosses the consumption channels at a vertex: reports the deliveries.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
         let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
         let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest.further.len());
@@ -108,7 +110,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn consume(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
         if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
             self.deliver_to(slot, vertex, node);

@@ -221,7 +221,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The header of a path asks for a consumption channel of its last stop, and nothing else: it is granted here and now, if no other wants it.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn request_end(&mut self, slot: u32, vertex: u32, stop: NodeId) {
         let pool = Pool::Consumption(stop, self.worms[slot as usize].class);
         match self.channels.arbiter.take_member(pool, slot) {

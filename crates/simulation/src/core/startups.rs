@@ -25,7 +25,8 @@ impl NodeState {
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A worm is ready for its startup.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(super) fn ready(&mut self, slot: u32) {
         let from = self.worms[slot as usize].from;
         let last = self.nodes[from.index()].last;
@@ -58,7 +59,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// Begins the startup of a worm, if its node has room for it now.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn start(&mut self, slot: u32, node: NodeId) -> bool {
         let state = &mut self.nodes[node.index()];
         let port = match self.config.startup_mode {
@@ -94,7 +96,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// A startup is over: in serial mode the worm asks for an injection channel, in per-port mode it has one.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(super) fn prepared(&mut self, slot: u32) {
         match self.config.startup_mode {
             StartupMode::PerPort => self.granted.push((slot, 0)),
@@ -119,7 +122,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The injection channel is granted.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(super) fn first_hop(&mut self, slot: u32, injection: ChannelId) {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {

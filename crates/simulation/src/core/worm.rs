@@ -303,17 +303,20 @@ impl PathRoute {
         if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
     }
 
-    /// Starts over, before the sender's processor, with the stops of another worm.
-    ///
-    /// Leaves those of the one before in their place.
-    #[inline]
+    /// Starts over, before the sender's processor, with the stops of another worm, in whose list nothing else counts any more.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
         debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
         let rest = &mut *self.rest;
         rest.strips.clear();
         rest.since_strip.clear();
-        let those_before = std::mem::replace(&mut rest.stops, std::mem::take(stops));
-        *stops = those_before;
+        if let &[stop] = &stops[..] {
+            rest.stops.clear();
+            rest.stops.push(stop);
+        } else {
+            std::mem::swap(&mut rest.stops, stops);
+        }
         (rest.exit, rest.waypoint) = (exit, None);
         (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
         self.complete = false;
@@ -391,12 +394,16 @@ impl PathRoute {
     }
 
     /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
     pub(super) fn begin(&mut self, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
         debug_assert!(self.hops.is_empty() && self.end == 0);
-        self.hops = pool.first();
-        self.enter(ChannelId::new(NONE), 0, at);
-        self.enter(injection, 0, at);
+        let mut hops = pool.first();
+        if let Some(first) = hops.first_chunk_mut() {
+            *first = [Hop::new(ChannelId::new(NONE), 0), Hop::new(injection, 0)];
+        }
+        self.hops = hops;
+        (self.end, self.at, self.named) = (2, at, false);
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.

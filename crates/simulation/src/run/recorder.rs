@@ -209,7 +209,8 @@ impl Recorder {
     }
 
     /// A message is at all of its destinations, after this delivery.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn complete(&mut self, last: &Delivery) {
         let Open { generated, length, to, .. } = self.open[(last.message - self.first_open) as usize];
         if self.window_open {
@@ -397,10 +398,11 @@ impl Observer for Recorder {
             }
         }
         if complete {
-            match to {
-                To::Several(place) if let Some(last) = self.several[place as usize].last => self.complete(&last),
-                _ => self.complete(delivery),
-            }
+            let last = match to {
+                To::One(_) => None,
+                To::Several(place) => self.several[place as usize].last,
+            };
+            self.complete(last.as_ref().unwrap_or(delivery));
         }
     }
 
