@@ -224,8 +224,7 @@ impl<'a, O: Observer> Departures<'a, O> {
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
     pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
-        // On nearly every hop there is a link and nothing else.
-        if self.simple && vertex > 1 && hop.consumption == NONE {
+        if vertex > 1 && self.simple {
             if O::PART && !self.channels.part.has_link(hop.entered_by) {
                 self.channels.part.releases.push((hop.entered_by, hop.departs + 1));
             } else {
@@ -234,10 +233,35 @@ impl<'a, O: Observer> Departures<'a, O> {
                 self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
             }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
-        } else if vertex > 0 && route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
-            let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
-            self.channels.deliver(self.now, hop.departs, event);
+            // On nearly every hop there is a link and nothing else.
+            if hop.consumption != NONE {
+                self.ends_delivery(route, vertex);
+            }
+        } else if vertex > 0 {
+            self.found_other(route, vertex);
         }
+    }
+
+    /// As [`found`](Self::found) at the sender's router, and where more has to be done than to give a link back.
+    #[inline(never)]
+    fn found_other(&mut self, route: &PathRoute, vertex: u32) {
+        if vertex == 1 {
+            route.gives_port_back(self.slot, self.flits, self.channels, self.reports);
+        } else {
+            route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
+        }
+        if route.hop(vertex).consumption != NONE {
+            self.ends_delivery(route, vertex);
+        }
+    }
+
+    /// The cycle of a delivery is known: gives the consumption channels back, and arranges it.
+    #[inline(never)]
+    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32) {
+        let consumed = self.flits - self.addresses.unwrap_or(0);
+        route.ends_delivery(self.slot, vertex, consumed, self.channels, self.reports);
+        let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
+        self.channels.deliver(self.now, route.hop(vertex).departs, event);
     }
 }
 
@@ -253,32 +277,58 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) -> bool {
-        let hop = self.hop(vertex);
-        if vertex > 1 {
-            let stripped = match addresses {
-                None => 0,
-                Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
-            };
-            channels.count_flits(hop.entered_by, flits - stripped);
-            if O::PART {
-                channels.free_in_part(hop.entered_by, hop.departs + 1);
-            } else {
-                channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
-            }
-            reports.settled(hop.departs, hop.entered_by, flits - stripped);
-        } else if vertex == 1 {
-            if O::PART {
-                channels.free_in_part(hop.entered_by, hop.departs + 1);
-            } else {
-                channels.free_port(slot, hop.entered_by, hop.departs + 1);
-            }
-            reports.settled(hop.departs, hop.entered_by, flits);
+        match vertex {
+            0 => {}
+            1 => self.gives_port_back(slot, flits, channels, reports),
+            _ => self.gives_link_back(slot, (flits, addresses), vertex, channels, reports),
         }
-        let delivers = hop.consumption != NONE;
+        let delivers = self.hop(vertex).consumption != NONE;
         if delivers {
             self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
+    }
+
+    /// Gives the link to a vertex back, or what is held of it.
+    #[inline]
+    fn gives_link_back<O: Observer>(
+        &self,
+        slot: u32,
+        (flits, addresses): (u32, Option<u32>),
+        vertex: u32,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+    ) {
+        let hop = self.hop(vertex);
+        let stripped = match addresses {
+            None => 0,
+            Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
+        };
+        channels.count_flits(hop.entered_by, flits - stripped);
+        if O::PART {
+            channels.free_in_part(hop.entered_by, hop.departs + 1);
+        } else {
+            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+        }
+        reports.settled(hop.departs, hop.entered_by, flits - stripped);
+    }
+
+    /// Gives the injection channel back.
+    #[inline]
+    fn gives_port_back<O: Observer>(
+        &self,
+        slot: u32,
+        flits: u32,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+    ) {
+        let hop = self.hop(1);
+        if O::PART {
+            channels.free_in_part(hop.entered_by, hop.departs + 1);
+        } else {
+            channels.free_port(slot, hop.entered_by, hop.departs + 1);
+        }
+        reports.settled(hop.departs, hop.entered_by, flits);
     }
 
     /// Gives the consumption channels at a vertex back, which so many flits cross.

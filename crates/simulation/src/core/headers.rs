@@ -60,13 +60,20 @@ impl Headers {
     }
 
     /// Takes the headers of a cycle; returns their places, in the order of worms.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "in every cycle")]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Cycle) -> Range<usize> {
         if self.freed.next() == Some(now) {
-            let freed = self.freed.take(now);
-            self.entering.insert(now, &self.freed.headers[freed]);
+            self.take_freed(now);
         }
         self.entering.take(now)
+    }
+
+    /// Puts the headers that are freed in this cycle among those that enter routers.
+    #[inline(never)]
+    fn take_freed(&mut self, now: Cycle) {
+        let freed = self.freed.take(now);
+        self.entering.insert(now, &self.freed.headers[freed]);
     }
 
     /// The header at a place, until the next cycle's are taken.

@@ -41,7 +41,7 @@ use headers::{Headers, Routed};
 use part::Part;
 use requests::Divided;
 use startups::NodeState;
-use worm::{Flits, HopPool, Place, Route, Surroundings, WormState};
+use worm::{Flits, HopPool, Route, WormState};
 
 /// So many headers are looked at together, if they are not few.
 const TOGETHER: usize = 32;
@@ -332,6 +332,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     }
 
     /// The events of the cycle.
+    #[inline(never)]
     fn take_events(&mut self) {
         let due = self.channels.calendar.take(self.now);
         for place in 0..due {
@@ -378,13 +379,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     fn wake(&mut self, queue: u32) {
         if let Some((slot, vertex, link, to)) = self.channels.arbiter.grant_link(queue) {
             self.worms[slot as usize].requests -= 1;
-            let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
-            let at = Place { slot, vertex, now: *now };
-            let surroundings = Surroundings { config, spare, channels, reports };
-            if !requests::take_link(&mut worms[slot as usize], at, (link, to), surroundings, hops) {
-                self.granted.push((slot, vertex));
-            }
-            return;
+            return self.take_link(slot, vertex, link, to);
         }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;

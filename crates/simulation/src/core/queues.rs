@@ -110,15 +110,17 @@ impl Queues {
         let last = std::mem::replace(&mut self.lines[queue].last, index);
         let (previous, next) = match last {
             NONE => (index, index),
-            _ => (last, self.entries[last as usize].next),
+            _ => {
+                let next = std::mem::replace(&mut self.entries[last as usize].next, index);
+                self.entries[next as usize].previous = index;
+                (last, next)
+            }
         };
         let entry = Entry { request, previous, next };
         match self.entries.get_mut(index as usize) {
             Some(free) => *free = entry,
             None => self.entries.push(entry),
         }
-        self.entries[previous as usize].next = index;
-        self.entries[next as usize].previous = index;
         index
     }
 

@@ -7,7 +7,7 @@ use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::event::Event;
-use super::worm::{Flits, Guide, HopPool, Place, Route, Surroundings, WormState};
+use super::worm::{Flits, Follows, Guide, Place, Route, Surroundings};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -74,35 +74,12 @@ fn keep_within(own: VcRange, count: u32, candidates: &mut Vec<ChannelId>, ranges
     ranges.truncate(kept);
 }
 
-/// A path is granted a link, which enters a router. Whether all is done that follows from it; otherwise the worm is put among those that were `granted` something in
-/// this cycle.
-#[allow(clippy::inline_always, reason = "on every hop")]
-#[inline(always)]
-pub(super) fn take_link<O: Observer, F: Flits>(
-    worm: &mut WormState<F>,
-    at: Place,
-    (link, to): (ChannelId, RouterId),
-    surroundings: Surroundings<'_, O, F::Spare>,
-    hops: &mut HopPool,
-) -> bool {
-    let Surroundings { config, spare, channels, reports } = surroundings;
-    let Route::Path(route, _) = &mut worm.route else { return true };
-    if O::RELEASES || route.is_full() {
-        let addresses = config.header.stripped_of_path(worm.header);
-        route.report_departures(worm.id, worm.flits, addresses, at.now, reports);
-        route.make_room(hops);
-    }
-    reports.observer.granted(at.now, worm.id, link);
-    route.enter(link, 0, to);
-    F::goes_on(worm, at, Surroundings { config, spare, channels, reports })
-}
-
 impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
     #[allow(clippy::inline_always, reason = "on every hop, in a loop of its own")]
     #[inline(always)]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else {
             worm.timers -= 1;
@@ -115,10 +92,51 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         };
         let Some(link) = link else { return self.request_stop(slot, vertex) };
         let Some(to) = channels.arbiter.take_one(link, slot) else { return self.wait_for_link(slot, vertex, link) };
-        let at = Place { slot, vertex, now: *now };
-        if !take_link(worm, at, (link, to), Surroundings { config, spare, channels, reports }, hops) {
-            self.granted.push((slot, vertex));
+        if O::RELEASES || route.is_full() {
+            return self.take_link(slot, vertex, link, to);
         }
+        reports.observer.granted(*now, worm.id, link);
+        route.enter(link, 0, to);
+        let at = Place { slot, vertex, now: *now };
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
+    }
+
+    /// A path is granted a link.
+    #[inline(never)]
+    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
+        let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
+        let worm = &mut worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return };
+        if O::RELEASES || route.is_full() {
+            let addresses = config.header.stripped_of_path(worm.header);
+            route.report_departures(worm.id, worm.flits, addresses, *now, reports);
+            route.make_room(hops);
+        }
+        reports.observer.granted(*now, worm.id, link);
+        route.enter(link, 0, to);
+        let at = Place { slot, vertex, now: *now };
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
+    }
+
+    /// Does what follows from a path's grant at a vertex, or has it done.
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    fn carry_on(&mut self, slot: u32, vertex: u32, follows: Follows) {
+        match follows {
+            Follows::Nothing => {}
+            Follows::Departures => self.settle(slot, vertex),
+            Follows::Movement => self.granted.push((slot, vertex)),
+        }
+    }
+
+    /// Finds the departures that follow from a path's grant at a vertex.
+    #[inline(never)]
+    pub(crate) fn settle(&mut self, slot: u32, vertex: u32) {
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
+        let at = Place { slot, vertex, now: *now };
+        F::settle(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
     }
 
     /// As [`request`](Self::request), where a path does not simply go on: mostly at its last stop.
@@ -186,13 +204,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         if stops == 0
             && let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot)
         {
-            let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
-            let at = Place { slot, vertex, now: *now };
-            let surroundings = Surroundings { config, spare, channels, reports };
-            if !take_link(&mut worms[slot as usize], at, (link, to), surroundings, hops) {
-                self.granted.push((slot, vertex));
-            }
-            return;
+            return self.take_link(slot, vertex, link, to);
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -250,9 +262,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         route.hop_mut(vertex).consumption = channel.raw();
         route.reach_last_stop();
         let at = Place { slot, vertex, now: *now };
-        if !F::goes_on(worm, at, Surroundings { config, spare, channels, reports }) {
-            self.granted.push((slot, vertex));
-        }
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
     }
 
     /// A path has been granted all that it asked for at a vertex behind the first.
@@ -260,9 +271,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     fn goes_on(&mut self, slot: u32, vertex: u32) {
         let Self { worms, config, channels, reports, spare, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
-        if !F::goes_on(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports }) {
-            self.granted.push((slot, vertex));
-        }
+        let follows = F::goes_on(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {

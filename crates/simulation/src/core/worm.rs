@@ -130,18 +130,38 @@ pub trait Flits {
     /// Of a tree worm that has not begun, with so many header flits and flits in all.
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> Self::OfTree;
 
-    /// A path worm's header was granted what it needs at a vertex behind the first, in this cycle. Whether all is done that follows from it; otherwise the worm
-    /// is put among those that were `granted` something in this cycle.
+    /// A path worm's header was granted what it needs at a vertex behind the first, in this cycle. What follows from it that has still to be done.
     fn goes_on<O: Observer>(
         _worm: &mut WormState<Self>,
         _at: Place,
         _surroundings: Surroundings<'_, O, Self::Spare>,
-    ) -> bool
+    ) -> Follows
     where
         Self: Sized,
     {
-        false
+        Follows::Movement
     }
+
+    /// Finds the departures that follow from that.
+    fn settle<O: Observer>(
+        _worm: &mut WormState<Self>,
+        _at: Place,
+        _surroundings: Surroundings<'_, O, Self::Spare>,
+    ) where
+        Self: Sized,
+    {
+    }
+}
+
+/// What follows from a grant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// Nothing more.
+    Nothing,
+    /// Departures, which [`Flits::settle`] finds.
+    Departures,
+    /// What the movement phase does: the worm is put among those that were `granted` something in this cycle.
+    Movement,
 }
 
 /// A vertex of a worm, and when something happens there.

@@ -37,6 +37,7 @@ impl MessageSource {
     }
 
     /// Takes back the list of destinations of a message, for reuse.
+    #[inline]
     pub(crate) fn reuse(&mut self, destinations: Vec<NodeId>) {
         if let Self::Random(generator) = self {
             generator.spare = destinations;
@@ -47,6 +48,7 @@ impl MessageSource {
 impl Iterator for MessageSource {
     type Item = Message;
 
+    #[inline]
     fn next(&mut self) -> Option<Message> {
         match self {
             Self::Random(generator) => generator.next(),
@@ -176,11 +178,6 @@ impl Generator {
             chosen.truncate(count as usize);
             return chosen;
         }
-        if count == 1 {
-            let mut node = || NodeId::new(rng.random_range(0..self.nodes));
-            chosen.extend(std::iter::repeat_with(&mut node).find(|&node| Some(node) != except));
-            return chosen;
-        }
         self.draw = self.draw.wrapping_add(1);
         if self.draw == 0 {
             self.taken.fill(0);
@@ -194,6 +191,22 @@ impl Generator {
             }
         }
         chosen
+    }
+
+    /// Draws one node but this one, into `chosen`, as [`distinct`](Self::distinct) does.
+    #[inline]
+    fn other(&mut self, rng: &mut Random, source: NodeId, mut chosen: Vec<NodeId>) -> Vec<NodeId> {
+        if self.nodes <= 2 {
+            return self.distinct(rng, 1, Some(source), chosen);
+        }
+        chosen.clear();
+        loop {
+            let node = NodeId::new(rng.random_range(0..self.nodes));
+            if node != source {
+                chosen.push(node);
+                return chosen;
+            }
+        }
     }
 
     /// Draws what a node sends; `None` if its pattern sends it nothing.
@@ -234,7 +247,7 @@ impl Generator {
                 target => vec![target],
             },
             (None, Unicast::HotSpot(hot, fraction)) if *hot != source && rng.random_bool(*fraction) => vec![*hot],
-            _ => self.distinct(&mut rng, 1, Some(source), spare),
+            _ => self.other(&mut rng, source, spare),
         };
         Some(Message { at, source, length, destinations })
     }

@@ -19,7 +19,7 @@ use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
 use crate::core::part::Leaving;
-use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
+use crate::core::worm::{Flits, Follows, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
 use crate::core::{Core, Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
@@ -106,10 +106,10 @@ impl Flits for WormMovement {
         worm: &mut WormState<Self>,
         at: Place,
         surroundings: Surroundings<'_, O, Self::Spare>,
-    ) -> bool {
+    ) -> Follows {
         let Place { slot, vertex, now } = at;
-        let Surroundings { config, spare, channels, reports } = surroundings;
-        let Route::Path(route, times) = &mut worm.route else { return false };
+        let Surroundings { config, spare, channels, .. } = surroundings;
+        let Route::Path(route, times) = &mut worm.route else { return Follows::Movement };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
         times.header_leaves(route, vertex, now, pace, spare);
         if !route.complete {
@@ -128,13 +128,22 @@ impl Flits for WormMovement {
             }
             // Most headers are still within the reach of the flits behind them: no departure can be known.
             if !times.has_more(vertex + 1) {
-                return true;
+                return Follows::Nothing;
             }
         }
+        Follows::Departures
+    }
+
+    #[allow(clippy::inline_always, reason = "twice a message")]
+    #[inline(always)]
+    fn settle<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O, Self::Spare>) {
+        let Place { slot, vertex, now } = at;
+        let Surroundings { config, spare, channels, reports } = surroundings;
+        let Route::Path(route, times) = &mut worm.route else { return };
+        let pace = Pace { flits: worm.flits, buffer: config.buffer };
         let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
         let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
         times.settle(route, vertex + 1, pace, (departures, spare));
-        true
     }
 }
 
@@ -183,11 +192,10 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                     times.start(Pace { flits: worm.flits, buffer: core.config.buffer });
                 }
                 let Core { config, spare, channels, reports, .. } = core;
-                WormMovement::goes_on(
-                    worm,
-                    Place { slot, vertex, now },
-                    Surroundings { config, spare, channels, reports },
-                );
+                let surroundings = Surroundings { config, spare, channels, reports };
+                if WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings) == Follows::Departures {
+                    core.settle(slot, vertex);
+                }
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {
                 times.grow(route);

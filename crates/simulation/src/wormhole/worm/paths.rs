@@ -159,7 +159,8 @@ impl PathTimes {
 
     /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
     /// vertices and tells of them. O(1) amortised a vertex.
-    #[inline(never)]
+    #[allow(clippy::inline_always, reason = "twice a message, from one place")]
+    #[inline(always)]
     pub(super) fn settle<O: Observer>(
         &mut self,
         route: &mut PathRoute,
