@@ -23,6 +23,8 @@ pub(crate) struct Channels {
     pub(crate) asked: Vec<ChannelId>,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
+    /// Whether a link needs nothing but to be given back: links have one virtual channel and take one cycle, and nobody counts flits.
+    pub(crate) plain_links: bool,
     /// Whether flits are counted one by one as they cross links.
     pub(crate) shared_links: bool,
     /// A release is known to the router before a link this much later (rule 23).

@@ -21,7 +21,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let hop = route.hop_mut(vertex);
         debug_assert_eq!(hop.departs, UNKNOWN);
         hop.departs = at;
+        let hop = *hop;
         let addresses = self.config.header.stripped_of_path(worm.header);
+        // On nearly every hop there is a link and nothing else.
+        if vertex > 1 && hop.consumption == NONE && self.channels.plain_links && addresses.is_none() {
+            self.channels.free_one(slot, hop.entered_by, at + 1);
+            self.reports.link_settled(at, hop.entered_by, worm.flits);
+            return false;
+        }
         route.gives_back(slot, (worm.flits, addresses), vertex, &mut self.channels, &mut self.reports)
     }
 
@@ -216,7 +223,7 @@ impl<'a, O: Observer> Departures<'a, O> {
         channels: &'a mut Channels,
         reports: &'a mut Reports<O>,
     ) -> Self {
-        let simple = addresses.is_none() && !channels.arbiter.selector.counts_flits();
+        let simple = addresses.is_none() && channels.plain_links;
         Self { id, slot, flits, addresses, simple, now, channels, reports }
     }
 

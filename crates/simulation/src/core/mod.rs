@@ -121,6 +121,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             arbiter.count_loads();
         }
         let spread = spread.filter(|_| config.selection != SelectionPolicy::First);
+        let lags = Lags::new(config.delay, network);
+        let plain_links = config.virtual_channels == 1 && lags.is_empty() && !arbiter.selector.counts_flits();
         let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
         Self {
             network,
@@ -146,8 +148,9 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 asked: Vec::new(),
                 delivering: Vec::new(),
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
+                plain_links,
                 shared_links: config.has_streams(),
-                lags: Lags::new(config.delay, network),
+                lags,
                 part: Part::default(),
             },
             reports: Reports { observer, flit_hops: 0, links: space.links() },

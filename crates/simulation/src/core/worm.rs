@@ -503,6 +503,14 @@ impl PathRoute {
         &mut self.hops[vertex as usize & mask]
     }
 
+    /// The last flit leaves a vertex. Whether nothing has to be said of it, as nobody delivers there, if releases are of no interest.
+    #[inline]
+    pub(crate) fn leaves_behind(&mut self, vertex: u32) -> bool {
+        let plain = self.tail == vertex && self.hop(vertex).consumption == NONE;
+        self.tail += u32::from(plain);
+        plain
+    }
+
     /// The vertices at which it delivers in a cycle that is known, and not before `now`; and that cycle.
     pub(crate) fn deliveries_from(&self, now: Cycle) -> impl Iterator<Item = (u32, Cycle)> {
         let known = move |hop: &Hop| hop.consumption != NONE && hop.departs != UNKNOWN && hop.departs >= now;

@@ -66,6 +66,8 @@ pub(crate) struct Generator {
     traffic: Arc<RandomTraffic>,
     seed: u64,
     nodes: u32,
+    /// The logarithm of the probability that nothing arrives in a cycle (Bernoulli; negative binomial: no success).
+    log_failure: f64,
     /// The next arrival of each node.
     arrivals: Arrivals,
     states: Vec<NodeArrivals>,
@@ -101,8 +103,13 @@ impl Generator {
             CheckedArrivals::Random(_, per_cycle, _) => 1.0 / per_cycle,
             CheckedArrivals::Burst { interval, .. } => interval.unwrap_or(1) as f64,
         };
+        let log_failure = match traffic.arrivals {
+            CheckedArrivals::Random(_, per_cycle, successes) => (-(per_cycle * f64::from(successes)).min(1.0)).ln_1p(),
+            CheckedArrivals::Burst { .. } => f64::NEG_INFINITY,
+        };
         let mut this = Self {
             traffic,
+            log_failure,
             seed,
             nodes: nodes as u32,
             arrivals: Arrivals::new(nodes, gap),
@@ -137,9 +144,8 @@ impl Generator {
             }
             // A burst is no random process.
             Process::Bernoulli | Process::NegativeBinomial | Process::Burst => {
-                let probability = per_cycle * f64::from(successes);
                 // The number of failures before each success.
-                let failures = (0..successes).map(|_| geometric(&mut state.rng, probability)).sum::<u64>();
+                let failures = (0..successes).map(|_| geometric(&mut state.rng, self.log_failure)).sum::<u64>();
                 state.free + failures + u64::from(successes) - 1
             }
         };
@@ -253,14 +259,14 @@ impl Generator {
     }
 }
 
-/// The failures before the first success of trials that succeed with this probability.
-fn geometric(rng: &mut impl Rng, probability: f64) -> u64 {
-    if probability >= 1.0 {
+/// The failures before the first success of trials, from the logarithm of the probability that one fails.
+fn geometric(rng: &mut impl Rng, log_failure: f64) -> u64 {
+    if log_failure == f64::NEG_INFINITY {
         return 0;
     }
     // Inversion; 1 - u is never 0.
     let u: f64 = rng.random();
-    ((1.0 - u).ln() / (-probability).ln_1p()) as u64
+    ((1.0 - u).ln() / log_failure) as u64
 }
 
 impl Iterator for Generator {
