@@ -4,7 +4,6 @@
 //! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So those of a cycle
 //! are next to each other, and sorted seldom, which a calendar would have to find out.
 
-use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use crate::calendar::sort;
@@ -33,8 +32,6 @@ struct Queue {
     headers: Vec<Routed>,
     /// The first that is not gone.
     taken: usize,
-    /// Those of later cycles are in the order of worms.
-    disordered_until: Cycle,
     /// Scratch: those of a cycle that are not where they belong.
     others: Vec<Routed>,
 }
@@ -85,10 +82,9 @@ impl Headers {
 }
 
 impl Routed {
-    /// By worm, then by vertex: one number, so that the question whether two are in order needs no branch.
     #[inline]
-    fn order(&self) -> u128 {
-        u128::from(self.worm) << 32 | u128::from(self.vertex)
+    fn order(&self) -> (u64, u32) {
+        (self.worm, self.vertex)
     }
 }
 
@@ -117,7 +113,7 @@ impl Queue {
             self.forget_taken();
         }
         let due = self.taken..self.taken + self.due(now);
-        if now <= self.disordered_until {
+        if !self.headers[due.clone()].is_sorted_by(|one, next| one.order() <= next.order()) {
             self.put_in_order(due.clone());
         }
         self.taken = due.end;
@@ -169,16 +165,11 @@ impl Queue {
     fn insert(&mut self, now: Cycle, more: &[Routed]) {
         let end = self.taken + self.due(now);
         self.headers.splice(end..end, more.iter().copied());
-        self.disordered_until = self.disordered_until.max(now);
     }
 
     #[inline]
     fn push(&mut self, header: Routed) {
-        if let Some(last) = self.headers.last() {
-            debug_assert!(last.at <= header.at);
-            let disordered = (last.at == header.at) & (last.order() > header.order());
-            self.disordered_until = select_unpredictable(disordered, header.at, self.disordered_until);
-        }
+        debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
         self.headers.push(header);
     }
 }
