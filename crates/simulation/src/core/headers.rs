@@ -88,6 +88,17 @@ impl Routed {
     }
 }
 
+/// Whether headers are in the order of worms, without branches: which are not is hard to foresee.
+#[inline]
+fn in_order(headers: &[Routed]) -> bool {
+    let (mut worm, mut vertex, mut in_order) = (0, 0, true);
+    for header in headers {
+        in_order &= (worm < header.worm) | ((worm == header.worm) & (vertex <= header.vertex));
+        (worm, vertex) = header.order();
+    }
+    in_order
+}
+
 impl Queue {
     /// The first cycle in which any request.
     #[inline]
@@ -107,13 +118,14 @@ impl Queue {
     }
 
     /// Takes those of a cycle, and puts them in order.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "in every cycle")]
+    #[inline(always)]
     fn take(&mut self, now: Cycle) -> Range<usize> {
         if self.taken > 64 && self.taken > self.headers.len() / 2 {
             self.forget_taken();
         }
         let due = self.taken..self.taken + self.due(now);
-        if !self.headers[due.clone()].is_sorted_by(|one, next| one.order() <= next.order()) {
+        if !in_order(&self.headers[due.clone()]) {
             self.put_in_order(due.clone());
         }
         self.taken = due.end;

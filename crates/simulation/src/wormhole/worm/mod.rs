@@ -10,8 +10,6 @@ pub(crate) mod parts;
 mod paths;
 mod trees;
 
-use std::collections::VecDeque;
-
 use wormcast_network::ChannelId;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
@@ -76,7 +74,7 @@ impl Flits for WormMovement {
     type OfPath = PathTimes;
     type OfTree = BranchTimes;
     /// Windows.
-    type Spare = Vec<VecDeque<Late>>;
+    type Spare = Vec<Vec<Late>>;
 
     #[inline]
     fn reset(times: &mut PathTimes) {
@@ -109,7 +107,7 @@ impl Flits for WormMovement {
     ) -> Follows {
         let Place { slot, vertex, now } = at;
         let Surroundings { config, spare, channels, .. } = surroundings;
-        let Route::Path(route, times) = &mut worm.route else { return Follows::Movement };
+        let Route::Path(route, times) = &mut worm.route else { return Follows::Nothing };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
         times.header_leaves(route, vertex, now, pace, spare);
         if !route.complete {

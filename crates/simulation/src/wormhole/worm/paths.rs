@@ -5,8 +5,6 @@
 //! leaves vertex v in the maximum, over all m >= v with F - (m - v)B >= f(m), of h(m) + F - (m - v)B - f(m); where a router
 //! strips, the stripped flit counts like one that leaves.
 
-use std::collections::VecDeque;
-
 use crate::core::departures::Departures;
 use crate::core::worm::{Hop, PathRoute};
 use crate::observers::observer::{Cycle, Observer};
@@ -33,7 +31,9 @@ pub struct PathTimes {
     window_end: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
-    window: VecDeque<Late>,
+    window: Vec<Late>,
+    /// The first of them that counts.
+    first: u32,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
     strip_at: Cycle,
 }
@@ -89,9 +89,9 @@ impl PathTimes {
 
     /// The worm has left it: gives the memory of its window back.
     #[inline]
-    pub(super) fn retire(&mut self, spare: &mut Vec<VecDeque<Late>>) {
+    pub(super) fn retire(&mut self, spare: &mut Vec<Vec<Late>>) {
         if self.window.capacity() > 0 {
-            self.window.clear();
+            self.forget_all();
             spare.push(std::mem::take(&mut self.window));
         }
     }
@@ -105,7 +105,7 @@ impl PathTimes {
         vertex: u32,
         now: Cycle,
         pace: Pace,
-        spare: &mut Vec<VecDeque<Late>>,
+        spare: &mut Vec<Vec<Late>>,
     ) {
         route.hop_mut(vertex).leaves = now;
         if self.strips {
@@ -130,7 +130,7 @@ impl PathTimes {
         self.strip_at = strip_at;
         if !std::mem::replace(&mut self.strips, true) {
             self.due = 0;
-            self.window.clear();
+            self.forget_all();
             self.window_end = self.settled;
         }
     }
@@ -166,7 +166,7 @@ impl PathTimes {
         route: &mut PathRoute,
         known: u32,
         pace: Pace,
-        (mut departures, spare): (Departures<'_, O>, &mut Vec<VecDeque<Late>>),
+        (mut departures, spare): (Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
         if self.strips {
             self.settle_windows(route, known, pace, (&mut departures, spare));
@@ -188,7 +188,7 @@ impl PathTimes {
             self.forget_until(v);
         }
         if self.late != 0
-            && let Some(late) = self.window.front()
+            && let Some(late) = self.front()
         {
             // The first flit is the header.
             held_until =
@@ -205,26 +205,44 @@ impl PathTimes {
     /// Takes the vertices out of the window that the first one waits for no longer.
     #[inline(never)]
     fn forget_until(&mut self, v: u32) {
-        while self.window.front().is_some_and(|late| late.vertex <= v) {
-            self.window.pop_front();
+        while self.front().is_some_and(|late| late.vertex <= v) {
+            self.first += 1;
         }
-        self.late = self.window.front().map_or(0, |late| late.vertex);
+        self.late = self.front().map_or(0, |late| late.vertex);
+    }
+
+    /// The first vertex of the window.
+    #[inline]
+    fn front(&self) -> Option<&Late> {
+        self.window.get(self.first as usize)
+    }
+
+    #[inline]
+    fn forget_all(&mut self) {
+        self.window.clear();
+        self.first = 0;
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
     #[inline(never)]
-    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace, spare: &mut Vec<VecDeque<Late>>) {
+    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace, spare: &mut Vec<Vec<Late>>) {
         if self.window.capacity() == 0 {
             self.window = spare.pop().unwrap_or_default();
         }
         let weight = pace.weight(vertex, route.hop(vertex));
-        while self.window.back().is_some_and(|late| late.weight <= weight) {
-            self.window.pop_back();
+        let first = self.first as usize;
+        while self.window.len() > first && self.window.last().is_some_and(|late| late.weight <= weight) {
+            self.window.pop();
         }
-        if self.window.is_empty() {
+        if self.window.len() <= first {
             self.late = vertex;
+            self.forget_all();
+        } else if first > self.window.len() / 2 {
+            // Those that no longer count are most.
+            self.window.drain(..first);
+            self.first = 0;
         }
-        self.window.push_back(Late { vertex, weight });
+        self.window.push(Late { vertex, weight });
     }
 
     /// The times where something is stripped.
@@ -234,7 +252,7 @@ impl PathTimes {
         route: &mut PathRoute,
         known: u32,
         pace: Pace,
-        (departures, spare): (&mut Departures<'_, O>, &mut Vec<VecDeque<Late>>),
+        (departures, spare): (&mut Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
         let passed = self.passed;
         while self.settled < known {
@@ -258,10 +276,10 @@ impl PathTimes {
                 self.add_to_window(route, self.window_end, pace, spare);
                 self.window_end += 1;
             }
-            while self.window.front().is_some_and(|late| late.vertex < v) {
-                self.window.pop_front();
+            while self.front().is_some_and(|late| late.vertex < v) {
+                self.first += 1;
             }
-            if let Some(late) = self.window.front() {
+            if let Some(late) = self.front() {
                 let start = i64::from(pace.flits) + (u64::from(v) * u64::from(pace.buffer)) as i64;
                 last = last.max(late.weight + start);
             }
