@@ -435,6 +435,32 @@ mod tests {
     use super::*;
     use wormcast_network::{RouterId, TopologySpec};
 
+    #[test]
+    fn only_plain_unicasts_need_no_check() {
+        let node = NodeId::new;
+        let to = |list: &[u32]| Multicast::new(node(1), &list.iter().map(|&to| node(to)).collect::<Vec<_>>());
+        let plan = |worms: Vec<Worm>| Plan { worms };
+        let unicast = || Worm::path(node(1), vec![node(2)]);
+        let exit = Itinerary::Path(Path { exit: Some(ChannelId::new(0)), stops: vec![node(2)] });
+        assert!(plan(vec![unicast()]).is_unicast_of(&to(&[2])));
+        let others = [
+            vec![],
+            vec![unicast(), unicast()],
+            vec![Worm::path(node(1), vec![node(3)])],
+            vec![Worm::path(node(1), vec![node(2), node(3)])],
+            vec![Worm::path(node(0), vec![node(2)])],
+            vec![unicast().after(0)],
+            vec![unicast().on_virtual_channels(VcRange::only(0))],
+            vec![Worm { consumption_class: Some(0), ..unicast() }],
+            vec![Worm { itinerary: exit, ..unicast() }],
+            vec![Worm::tree(node(1), Vec::new())],
+        ];
+        for worms in others {
+            assert!(!plan(worms.clone()).is_unicast_of(&to(&[2])), "{worms:?}");
+        }
+        assert!(!plan(vec![unicast()]).is_unicast_of(&to(&[2, 3])));
+    }
+
     fn node(id: u32) -> NodeId {
         NodeId::new(id)
     }

@@ -322,13 +322,7 @@ impl PathRoute {
 
     /// Gives the injection channel back.
     #[inline]
-    fn gives_port_back<O: Observer>(
-        &self,
-        slot: u32,
-        flits: u32,
-        channels: &mut Channels,
-        reports: &mut Reports<O>,
-    ) {
+    fn gives_port_back<O: Observer>(&self, slot: u32, flits: u32, channels: &mut Channels, reports: &mut Reports<O>) {
         let hop = self.hop(1);
         if O::PART {
             channels.free_in_part(hop.entered_by, hop.departs + 1);

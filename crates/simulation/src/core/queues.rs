@@ -177,7 +177,11 @@ mod tests {
                 } else if !model[queue].is_empty() {
                     let position = number as usize % model[queue].len();
                     let (entry, _) = model[queue].remove(position).unwrap();
-                    prop_assert_eq!(queues.remove(queue, entry), position == 0 && !model[queue].is_empty());
+                    if position == 0 && number % 2 == 0 {
+                        queues.remove_first(queue);
+                    } else {
+                        prop_assert_eq!(queues.remove(queue, entry), position == 0 && !model[queue].is_empty());
+                    }
                 }
                 for (queue, model) in model.iter().enumerate() {
                     prop_assert_eq!(queues.is_empty(queue), model.is_empty());

@@ -143,11 +143,8 @@ pub trait Flits {
     }
 
     /// Finds the departures that follow from that.
-    fn settle<O: Observer>(
-        _worm: &mut WormState<Self>,
-        _at: Place,
-        _surroundings: Surroundings<'_, O, Self::Spare>,
-    ) where
+    fn settle<O: Observer>(_worm: &mut WormState<Self>, _at: Place, _surroundings: Surroundings<'_, O, Self::Spare>)
+    where
         Self: Sized,
     {
     }

@@ -174,7 +174,9 @@ impl Recorder {
     /// Reserves memory for another message; `false` if there is not enough.
     pub(crate) fn has_room(&mut self) -> bool {
         let some = self.open.len() / 16 + 1;
-        self.open.len() < self.open.capacity() || self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
+        self.open.len() < self.open.capacity()
+            || self.open.try_reserve(1).is_ok()
+            || self.open.try_reserve_exact(some).is_ok()
     }
 
     /// Names the first message that counts.
@@ -381,9 +383,7 @@ impl Observer for Recorder {
         let open = delivery.message.checked_sub(self.first_open).map(|place| &mut self.open[place as usize]);
         let Some(open) = open.filter(|open| match open.to {
             To::One(node) => node == delivery.node && open.remaining == 1,
-            To::Several(place) => {
-                open.remaining > 0 && self.several[place as usize].takes(delivery, open.generated)
-            }
+            To::Several(place) => open.remaining > 0 && self.several[place as usize].takes(delivery, open.generated),
         }) else {
             self.duplicates += 1;
             return;

@@ -304,6 +304,20 @@ mod tests {
     }
 
     #[test]
+    fn values_are_sorted_by_counting_or_by_comparing() {
+        let noise = |i: u64| (i * 7919) % 1013;
+        let whole: Vec<f64> = (0..600).map(|i| noise(i) as f64).collect();
+        let with = |value: f64| whole.iter().copied().chain([value, 3.0]).collect::<Vec<_>>();
+        // Counted; then with a fraction, beyond the counts, and the largest that there is.
+        for values in [vec![], vec![0.0], whole.clone(), with(0.5), with(1204.0), with(1e300), with(f64::MAX)] {
+            let (mut found, mut expected) = (values.clone(), values);
+            sort(&mut found);
+            expected.sort_by(f64::total_cmp);
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
     fn the_order_of_values_does_not_matter() {
         let mut forwards = Sample::default();
         let mut backwards = Sample::default();

@@ -48,7 +48,8 @@ impl MessageSource {
 impl Iterator for MessageSource {
     type Item = Message;
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "a message is more than fits into registers")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Message> {
         match self {
             Self::Random(generator) => generator.next(),
@@ -216,6 +217,8 @@ impl Generator {
     }
 
     /// Draws what a node sends; `None` if its pattern sends it nothing.
+    #[allow(clippy::inline_always, reason = "a message is more than fits into registers")]
+    #[inline(always)]
     fn message(&mut self, at: Cycle, node: u32) -> Option<Message> {
         let state = &mut self.states[node as usize];
         let mut rng = state.contents.generator(state.messages);
@@ -272,6 +275,8 @@ fn geometric(rng: &mut impl Rng, log_failure: f64) -> u64 {
 impl Iterator for Generator {
     type Item = Message;
 
+    #[allow(clippy::inline_always, reason = "a message is more than fits into registers")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Message> {
         loop {
             let (at, node) = self.arrivals.pop()?;

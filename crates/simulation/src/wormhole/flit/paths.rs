@@ -99,12 +99,10 @@ impl PathFlits {
         }
         let (mut ahead, mut here) = (left[last], left[last - 1]);
         let mut follow = |left: &mut u32, vertex: usize, supply: u32| {
-            // Without a branch: whether a flit moves is hard to foresee.
-            let moves = (supply > here) & (here - ahead < buffer);
-            here += u32::from(moves);
-            *left = here;
-            moved |= moves;
-            if moves {
+            if supply > here && here - ahead < buffer {
+                here += 1;
+                *left = here;
+                moved = true;
                 cross(vertex, here);
             }
             (ahead, here) = (here, supply);
