@@ -88,13 +88,13 @@ impl Routed {
     }
 }
 
-/// Whether headers are in the order of worms, without branches: which are not is hard to foresee.
+/// Whether headers are in the order of worms: all are looked at, as which are not is hard to foresee.
 #[inline]
 fn in_order(headers: &[Routed]) -> bool {
-    let (mut worm, mut vertex, mut in_order) = (0, 0, true);
+    let (mut last, mut in_order) = ((0, 0), true);
     for header in headers {
-        in_order &= (worm < header.worm) | ((worm == header.worm) & (vertex <= header.vertex));
-        (worm, vertex) = header.order();
+        in_order &= last <= header.order();
+        last = header.order();
     }
     in_order
 }

@@ -85,7 +85,7 @@ pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) reminded: Vec<u32>,
     /// Slots of the worms that were taken in last.
     pub(crate) submitted: Vec<u32>,
-    /// Those that are ready in this cycle, in the order of their ids, which are greater than those of all that the calendar has.
+    /// Those that are ready in this cycle, in the order of their ids, which are greater than those of all that the calendar has for it.
     fresh: Vec<u32>,
     /// Memory that path worms have given back.
     pub(crate) spare: F::Spare,

@@ -250,7 +250,7 @@ impl Recorder {
     }
 
     /// A place for the deliveries of a message to several destinations, or to none.
-    fn to_several(&mut self, destinations: &[NodeId]) -> To {
+    fn destined_for(&mut self, destinations: &[NodeId]) -> To {
         let place = self.spare.pop().unwrap_or_else(|| {
             self.several.push(Several::default());
             self.several.len() as u32 - 1
@@ -339,7 +339,7 @@ impl Observer for Recorder {
     fn generated(&mut self, message: &Generated<'_>) {
         let to = match *message.destinations {
             [node] => To::One(node),
-            ref several => self.to_several(several),
+            ref several => self.destined_for(several),
         };
         let remaining = message.destinations.len() as u32;
         self.generated += 1;

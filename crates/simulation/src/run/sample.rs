@@ -206,7 +206,7 @@ fn sort(values: &mut [f64]) {
     let mut counts = Vec::new();
     for &value in &*values {
         let whole = value as u64;
-        if whole as f64 != value || whole >= limit {
+        if (whole as f64).to_bits() != value.to_bits() || whole >= limit {
             // They have the order of their bits.
             return values.sort_unstable_by_key(|value| value.to_bits());
         }
