@@ -31,10 +31,18 @@ impl Multicast {
     }
 
     /// As [`new`](Self::new), reusing the caller's list: runs draw millions of multicasts.
-    pub fn from_vec(source: NodeId, mut destinations: Vec<NodeId>) -> Self {
-        if destinations.len() == 1 && destinations[0] != source {
+    #[inline]
+    pub fn from_vec(source: NodeId, destinations: Vec<NodeId>) -> Self {
+        match destinations[..] {
             // Most of those that runs draw.
-        } else if destinations.len() <= 16 {
+            [destination] if destination != source => Self { source, destinations },
+            _ => Self::distinct(source, destinations),
+        }
+    }
+
+    #[inline(never)]
+    fn distinct(source: NodeId, mut destinations: Vec<NodeId>) -> Self {
+        if destinations.len() <= 16 {
             let mut kept = 0;
             for position in 0..destinations.len() {
                 let node = destinations[position];
@@ -77,16 +85,19 @@ impl Multicast {
     }
 
     /// The list of destinations, to be reused for the next multicast.
+    #[inline]
     pub fn into_destinations(self) -> Vec<NodeId> {
         self.destinations
     }
 
     /// The node that sends the message.
+    #[inline]
     pub fn source(&self) -> NodeId {
         self.source
     }
 
     /// The nodes that get it: no duplicates, never the source.
+    #[inline]
     pub fn destinations(&self) -> &[NodeId] {
         &self.destinations
     }

@@ -99,6 +99,7 @@ impl<'a> Planner<'a> {
     }
 
     /// As [`plan`](Self::plan), in place of the plan of an earlier multicast, whose lists may be used again.
+    #[inline]
     pub fn plan_into(&mut self, multicast: &Multicast, plan: &mut Plan) {
         match &mut self.session {
             Some(session) => *plan = session.plan(multicast),

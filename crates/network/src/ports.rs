@@ -120,6 +120,7 @@ impl ChannelSpace {
     }
 
     /// What a channel joins.
+    #[inline]
     pub fn kind(&self, channel: ChannelId) -> ChannelKind {
         let ports = self.ports;
         // Most nodes have one port, and divisions take long.

@@ -13,6 +13,7 @@ pub(crate) struct Calendar<E> {
     occupied: Vec<u64>,
     far: BinaryHeap<Reverse<(Cycle, E)>>,
     now: Cycle,
+    /// Events, without those that were taken.
     len: usize,
 }
 
@@ -52,39 +53,45 @@ impl<E: Copy + Ord> Calendar<E> {
         self.far.push(Reverse((at, event)));
     }
 
-    /// Moves the events of cycle `now` that were far ahead when they were added.
+    /// Moves the events of cycle `now` that were far ahead when they were added into its bucket.
     #[cold]
-    fn take_far(&mut self, now: Cycle, due: &mut Vec<E>) {
+    fn take_far(&mut self, now: Cycle) {
+        let bucket = self.bucket(now);
         while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {
-            due.extend(self.far.pop().map(|Reverse((_, event))| event));
-            self.len -= 1;
+            self.buckets[bucket].extend(self.far.pop().map(|Reverse((_, event))| event));
         }
     }
 
-    /// Moves the events of cycle `now`, in order, into the empty `due`. Cycles must not decrease.
+    /// Takes the events of cycle `now`, in order; returns how many there are. They [stay in their place](Self::taken) until they are [cleared](Self::clear): nothing is added
+    /// there before. Cycles must not decrease.
     #[inline]
-    pub(crate) fn take(&mut self, now: Cycle, due: &mut Vec<E>) {
-        debug_assert!(now >= self.now && due.is_empty());
+    pub(crate) fn take(&mut self, now: Cycle) -> usize {
+        debug_assert!(now >= self.now);
         self.now = now;
-        if self.len == 0 {
-            return;
+        if !self.far.is_empty() {
+            self.take_far(now);
         }
         let bucket = self.bucket(now);
-        if self.occupied[bucket / 64] >> (bucket % 64) & 1 == 1 {
-            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-            // Moved, not swapped: a bucket's memory stays with it, and so with the load of its place in the ring. One by one, as they are few.
-            for &event in &self.buckets[bucket] {
-                due.push(event);
-            }
-            self.buckets[bucket].clear();
-        }
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        let due = &mut self.buckets[bucket];
         self.len -= due.len();
-        if !self.far.is_empty() {
-            self.take_far(now, due);
-        }
         if due.len() > 1 {
             sort(due, |event| *event);
         }
+        due.len()
+    }
+
+    /// Those that were taken in the cycle at hand.
+    #[inline]
+    pub(crate) fn taken(&self) -> &[E] {
+        &self.buckets[self.bucket(self.now)]
+    }
+
+    /// They are done.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        let bucket = self.bucket(self.now);
+        self.buckets[bucket].clear();
     }
 
     /// Goes on to cycle `now`: whether it may have events to [`take`](Self::take).
@@ -162,11 +169,12 @@ mod tests {
                 expected.push((delay, i));
             }
             let mut found = Vec::new();
-            let (mut now, mut due, mut added) = (0, Vec::new(), delays.len());
+            let (mut now, mut added) = (0, delays.len());
             while let Some(at) = calendar.next(now) {
                 now = at;
-                calendar.take(now, &mut due);
-                for event in due.drain(..) {
+                let due = calendar.take(now);
+                for place in 0..due {
+                    let event = calendar.taken()[place];
                     found.push((now, event));
                     if let Some(&(_, again)) = delays.get(event) {
                         calendar.push(now + 1 + again, added);
@@ -174,6 +182,7 @@ mod tests {
                         added += 1;
                     }
                 }
+                calendar.clear();
                 now += 1;
             }
             expected.sort_unstable();

@@ -33,14 +33,20 @@ pub struct WormTiming {
 /// let timing = WormTiming { routing_delay: 4, strip_delay: 4, buffer: 1, flits: 20 };
 /// assert_eq!(path_delivery(timing, &[], 4, 3), 4 * 5 + 20);
 /// ```
+#[inline]
 pub fn path_delivery(timing: WormTiming, strips: &[u32], routers: u32, stop: u32) -> u64 {
+    if strips.is_empty() && stop + 1 == routers {
+        // Of a unicast, for one: nothing is ahead.
+        return u64::from(routers) * (u64::from(timing.routing_delay) + 1) + u64::from(timing.flits);
+    }
+    path_delivery_among(timing, strips, routers, stop)
+}
+
+/// The same, where something is ahead of the stop.
+fn path_delivery_among(timing: WormTiming, strips: &[u32], routers: u32, stop: u32) -> u64 {
     let hop = i64::from(timing.routing_delay) + 1;
     let strip = i64::from(timing.strip_delay) + 1;
     let (flits, buffer) = (i64::from(timing.flits), i64::from(timing.buffer));
-    if strips.is_empty() && stop + 1 == routers {
-        // Of a unicast, for one: nothing is ahead.
-        return (i64::from(routers) * hop + flits) as u64;
-    }
     let mut last = 0;
     // A stretch of routers with as many strips up to each of them.
     let mut stripped = strips.partition_point(|&router| router <= stop);

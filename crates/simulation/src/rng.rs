@@ -62,17 +62,43 @@ impl TryRng for Random {
 /// A message's content depends on its source and on how many that node has generated before, not on when: runs at other loads
 /// and with other algorithms see the same messages (common random numbers).
 pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> Random {
-    // As `seed_from_u64` does it. Not all can be 0, which would be no state.
-    let state = number(seed, purpose, index, sequence);
-    let word = |at: u64| mix(state.wrapping_add(STEP.wrapping_mul(at)));
-    Random([word(0), word(1), word(2), word(3)])
+    Sequences::new(seed, purpose, index).generator(sequence)
 }
 
 /// One random number for one purpose and one pair of indices.
 #[inline]
 pub(crate) fn number(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> u64 {
-    let with = |state: u64, value: u64| mix(state ^ mix(value));
-    with(with(with(seed, purpose as u64), index), sequence)
+    Sequences::new(seed, purpose, index).number(sequence)
+}
+
+/// The generators of one purpose and one index, made ready for any number of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Sequences(u64);
+
+impl Sequences {
+    #[inline]
+    pub(crate) fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
+        Self(mixed(mixed(seed, purpose as u64), index))
+    }
+
+    #[inline]
+    fn number(self, sequence: u64) -> u64 {
+        mixed(self.0, sequence)
+    }
+
+    /// The generator of this number in the sequence.
+    #[inline]
+    pub(crate) fn generator(self, sequence: u64) -> Random {
+        // As `seed_from_u64` does it. Not all can be 0, which would be no state.
+        let state = self.number(sequence);
+        let word = |at: u64| mix(state.wrapping_add(STEP.wrapping_mul(at)));
+        Random([word(0), word(1), word(2), word(3)])
+    }
+}
+
+#[inline]
+fn mixed(state: u64, value: u64) -> u64 {
+    mix(state ^ mix(value))
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ impl Plan {
     }
 
     /// Makes worm `id` a unicast, in place of a worm, whose list of stops is used again, or behind the last.
+    #[inline]
     pub(crate) fn put_unicast(&mut self, id: usize, from: NodeId, after: Option<u32>, to: NodeId) {
         match self.worms.get_mut(id) {
             Some(Worm {
@@ -283,6 +284,27 @@ impl Plan {
         self.check_with(network, multicast, &mut Vec::new())
     }
 
+    /// Whether it is that of a multicast to one destination, with one worm that the source sends there, and that may take any channel. There is nothing to
+    /// [check](Self::check) then.
+    #[inline]
+    pub fn is_unicast_of(&self, multicast: &Multicast) -> bool {
+        match (&self.worms[..], multicast.destinations()) {
+            (
+                [
+                    Worm {
+                        from,
+                        after: None,
+                        itinerary: Itinerary::Path(Path { exit: None, stops }),
+                        consumption_class: None,
+                        virtual_channels: None,
+                    },
+                ],
+                [destination],
+            ) => matches!(stops[..], [stop] if stop == *destination) && *from == multicast.source(),
+            _ => false,
+        }
+    }
+
     /// As [`check`](Self::check), with a reusable list: runs check every plan.
     ///
     /// # Errors
@@ -293,12 +315,7 @@ impl Plan {
         multicast: &Multicast,
         delivered_by: &mut Vec<(NodeId, Option<usize>)>,
     ) -> Result<(), PlanError> {
-        if let ([Worm { from, after: None, itinerary: Itinerary::Path(Path { exit: None, stops }), .. }], [_]) =
-            (&self.worms[..], multicast.destinations())
-            && *from == multicast.source()
-            && stops[..] == *multicast.destinations()
-        {
-            // A unicast.
+        if self.is_unicast_of(multicast) {
             return Ok(());
         }
         // A sorted list is faster than a hash table.
@@ -417,6 +434,32 @@ impl Plan {
 mod tests {
     use super::*;
     use wormcast_network::{RouterId, TopologySpec};
+
+    #[test]
+    fn only_plain_unicasts_need_no_check() {
+        let node = NodeId::new;
+        let to = |list: &[u32]| Multicast::new(node(1), &list.iter().map(|&to| node(to)).collect::<Vec<_>>());
+        let plan = |worms: Vec<Worm>| Plan { worms };
+        let unicast = || Worm::path(node(1), vec![node(2)]);
+        let exit = Itinerary::Path(Path { exit: Some(ChannelId::new(0)), stops: vec![node(2)] });
+        assert!(plan(vec![unicast()]).is_unicast_of(&to(&[2])));
+        let others = [
+            vec![],
+            vec![unicast(), unicast()],
+            vec![Worm::path(node(1), vec![node(3)])],
+            vec![Worm::path(node(1), vec![node(2), node(3)])],
+            vec![Worm::path(node(0), vec![node(2)])],
+            vec![unicast().after(0)],
+            vec![unicast().on_virtual_channels(VcRange::only(0))],
+            vec![Worm { consumption_class: Some(0), ..unicast() }],
+            vec![Worm { itinerary: exit, ..unicast() }],
+            vec![Worm::tree(node(1), Vec::new())],
+        ];
+        for worms in others {
+            assert!(!plan(worms.clone()).is_unicast_of(&to(&[2])), "{worms:?}");
+        }
+        assert!(!plan(vec![unicast()]).is_unicast_of(&to(&[2, 3])));
+    }
 
     fn node(id: u32) -> NodeId {
         NodeId::new(id)

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, Ports, RouterId};
 use wormcast_routing::VcRange;
 
 use super::hold::Hold;
@@ -31,30 +32,65 @@ pub(crate) struct Request {
     pub(crate) worm: u32,
     /// The vertex of the worm at which it was made.
     pub(crate) vertex: u32,
+    pub(crate) all_links: bool,
+    live: bool,
+    /// Whether it is a path's, for one link of one virtual channel and nothing else: most are. Then the link and the queue entry are these, and the lists mean nothing.
+    for_link: bool,
+    link: ChannelId,
+    entry: u32,
     /// One channel of each of these pools.
-    pub(crate) pools: Vec<Pool>,
+    pools: Vec<Pool>,
     /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
-    pub(crate) links: Vec<ChannelId>,
+    links: Vec<ChannelId>,
     /// The acceptable virtual channels of each; empty: any.
     ranges: Vec<VcRange>,
-    pub(crate) all_links: bool,
-    /// Whether it is a path's, for one link and nothing else.
-    for_link: bool,
     /// The queue entries: those of the links, then those of the pools.
     entries: Vec<u32>,
-    live: bool,
 }
 
 impl Request {
+    const NONE: Self = Self {
+        key: Key { cycle: 0, worm: 0, part: 0 },
+        worm: NONE,
+        vertex: 0,
+        all_links: false,
+        live: false,
+        for_link: false,
+        link: ChannelId::new(NONE),
+        entry: NONE,
+        pools: Vec::new(),
+        links: Vec::new(),
+        ranges: Vec::new(),
+        entries: Vec::new(),
+    };
+
+    /// One channel of each of these pools.
+    #[inline]
+    pub(crate) fn pools(&self) -> &[Pool] {
+        if self.for_link { &[] } else { &self.pools }
+    }
+
+    /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
+    #[inline]
+    pub(crate) fn links(&self) -> &[ChannelId] {
+        if self.for_link { std::slice::from_ref(&self.link) } else { &self.links }
+    }
+
+    /// The queue entries: those of the links, then those of the pools.
+    #[inline]
+    fn entries(&self) -> &[u32] {
+        if self.for_link { std::slice::from_ref(&self.entry) } else { &self.entries }
+    }
+
     /// The acceptable virtual channels of the link at this position.
     #[inline]
     pub(crate) fn range(&self, position: usize) -> VcRange {
-        range(&self.ranges, position)
+        if self.for_link { VcRange::ANY } else { range(&self.ranges, position) }
     }
 
     /// Whether it asks for this virtual channel of a link.
     fn accepts(&self, link: ChannelId, virtual_channel: u32) -> bool {
-        let mut places = self.links.iter().enumerate().filter(|&(_, &other)| other == link);
+        let mut places = self.links().iter().enumerate().filter(|&(_, &other)| other == link);
         places.any(|(position, _)| self.range(position).contains(virtual_channel))
     }
 }
@@ -263,6 +299,8 @@ impl Arbiter {
         range.of(self.virtual_channels).find(|&vc| self.is_free(link, vc))
     }
 
+    #[allow(clippy::inline_always, reason = "which pool it is, is mostly known")]
+    #[inline(always)]
     fn queue_of(&self, pool: Pool) -> usize {
         match pool {
             Pool::Injection(node) => self.space.links() + node.index(),
@@ -286,16 +324,37 @@ impl Arbiter {
         (first + skip..first + skip + take).map(ChannelId::new)
     }
 
+    /// The ports that would satisfy a pool request: where their holders are.
+    #[allow(clippy::inline_always, reason = "which pool it is, is mostly known")]
+    #[inline(always)]
+    fn ports_of(&self, pool: Pool) -> Range<usize> {
+        let Ports { injection, consumption } = self.space.ports();
+        let of_each = |node: NodeId, count: u32| node.index() * count as usize;
+        let (first, count) = match pool {
+            Pool::Injection(node) => (of_each(node, injection), injection),
+            Pool::Consumption(node, class) => {
+                let first = self.space.nodes() * injection as usize + of_each(node, consumption);
+                class.map_or((first, consumption), |class| (first + usize::from(class), 1))
+            }
+        };
+        first..first + count as usize
+    }
+
     #[inline]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
-        self.members(pool).find(|&channel| self.is_free(channel, 0))
+        let ports = self.ports_of(pool);
+        let place = self.ports[ports.clone()].iter().position(|port| port.is_free(self.now))?;
+        Some(ChannelId::new((self.space.links() + ports.start + place) as u32))
     }
 
     /// Takes a channel without a request (injection in per-port mode).
+    #[inline]
     pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
         debug_assert!(self.is_free(channel, virtual_channel), "a channel has one holder");
         *self.held_mut(channel, virtual_channel) = Hold::by(worm);
-        self.granted.iter_mut().for_each(|granted| granted.push(channel));
+        if let Some(granted) = &mut self.granted {
+            granted.push(channel);
+        }
     }
 
     /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
@@ -322,6 +381,7 @@ impl Arbiter {
     }
 
     /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
+    #[inline]
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(channel, virtual_channel), worm, "only the holder releases");
         *self.held_mut(channel, virtual_channel) = Hold::until(at);
@@ -330,6 +390,7 @@ impl Arbiter {
         (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
 
+    #[inline]
     fn queue_of_port(&self, port: ChannelId) -> usize {
         match self.space.kind(port) {
             ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),
@@ -358,7 +419,7 @@ impl Arbiter {
         }
         let Some(index) = self.queues.first(queue as usize) else { return false };
         let request = &self.requests[index as usize];
-        if request.links.len() + request.pools.len() != 1 || !self.satisfiable(index, grant) {
+        if request.links().len() + request.pools().len() != 1 || !self.satisfiable(index, grant) {
             return false;
         }
         self.grant(index, grant);
@@ -367,6 +428,8 @@ impl Arbiter {
 
     /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
     /// that it enters.
+    #[allow(clippy::inline_always, reason = "of every wait, from one place")]
+    #[inline(always)]
     pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
         if queue as usize >= self.space.links() {
             return None;
@@ -379,10 +442,10 @@ impl Arbiter {
         }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        let granted = (request.worm, request.vertex, request.links[0], line.to);
-        // The next has to wait.
-        self.queues.remove(queue as usize, request.entries[0]);
+        let granted = (request.worm, request.vertex, request.link, line.to);
         self.granted_now.push((request.key, index));
+        // The next has to wait.
+        self.queues.remove_first(queue as usize);
         self.pending -= 1;
         Some(granted)
     }
@@ -403,6 +466,16 @@ impl Arbiter {
     /// The wake-ups, (cycle, queue), that the requests since the last call need.
     pub(crate) fn take_wakes(&mut self) -> impl Iterator<Item = (Cycle, u32)> {
         self.wakes.drain(..)
+    }
+
+    /// As [`free_from`](Self::free_from), for a port.
+    #[allow(clippy::inline_always, reason = "twice a message")]
+    #[inline(always)]
+    pub(crate) fn free_port_from(&mut self, port: ChannelId, worm: u32, at: Cycle) -> Option<u32> {
+        debug_assert_eq!(self.holder(port, 0), worm, "only the holder releases");
+        self.ports[port.index() - self.space.links()] = Hold::until(at);
+        let queue = self.queue_of_port(port);
+        (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
 
     fn look_at(&mut self, request: u32) {
@@ -442,7 +515,7 @@ impl Arbiter {
     /// Makes a request that cannot be granted at once: puts it at the end of the queues of everything that it asks for.
     pub(crate) fn queue(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>) {
         let Wanted { pools, links, ranges, all_links } = wanted;
-        let index = self.new_request(key);
+        let index = self.new_request();
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
         entries.clear();
         for &link in links {
@@ -524,20 +597,17 @@ impl Arbiter {
     }
 
     /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    #[allow(clippy::inline_always, reason = "of every wait, from one place")]
+    #[inline(always)]
     pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
-        let (index, queue) = (self.new_request(key), link.index());
+        let (index, queue) = (self.new_request(), link.index());
         let hold = self.queues.lines[queue].hold;
         let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
         (request.all_links, request.for_link, request.live) = (false, true, true);
-        request.pools.clear();
-        request.ranges.clear();
-        request.entries.clear();
-        request.entries.push(entry);
-        request.links.clear();
-        request.links.push(link);
+        (request.link, request.entry) = (link, entry);
         self.pending += 1;
         if hold.is_free(self.now) {
             self.look_at(index);
@@ -546,32 +616,30 @@ impl Arbiter {
     }
 
     /// A place for a request.
-    fn new_request(&mut self, key: Key) -> u32 {
+    #[inline]
+    fn new_request(&mut self) -> u32 {
         self.free_requests.pop().unwrap_or_else(|| {
-            self.requests.push(Request {
-                key,
-                worm: NONE,
-                vertex: 0,
-                pools: Vec::new(),
-                links: Vec::new(),
-                ranges: Vec::new(),
-                all_links: false,
-                for_link: false,
-                entries: Vec::new(),
-                live: false,
-            });
+            self.requests.push(Request::NONE);
             self.requests.len() as u32 - 1
         })
     }
 
     /// As [`ask`](Self::ask), for a request for a pool alone: where paths begin and end.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "which pool it is, is known")]
+    #[inline(always)]
     pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
         if !self.queues.is_empty(self.queue_of(pool)) {
             return None;
         }
-        let channel = self.free_member(pool)?;
-        self.hold(channel, 0, worm);
+        let (ports, now) = (self.ports_of(pool), self.now);
+        let holds = self.ports.get_mut(ports.clone())?;
+        let place = holds.iter().position(|hold| hold.is_free(now))?;
+        holds[place] = Hold::by(worm);
+        let port = ports.start + place;
+        let channel = ChannelId::new((self.space.links() + port) as u32);
+        if let Some(granted) = &mut self.granted {
+            granted.push(channel);
+        }
         Some(channel)
     }
 
@@ -639,14 +707,14 @@ impl Arbiter {
         let request = &self.requests[index as usize];
         grant.links.clear();
         grant.pooled.clear();
-        grant.pooled.extend(request.pools.iter().map_while(|&pool| self.free_member(pool)));
-        if grant.pooled.len() < request.pools.len() {
+        grant.pooled.extend(request.pools().iter().map_while(|&pool| self.free_member(pool)));
+        if grant.pooled.len() < request.pools().len() {
             return false;
         }
-        if !request.all_links && !self.selector.is_first() && !request.links.is_empty() {
+        if !request.all_links && !self.selector.is_first() && !request.links().is_empty() {
             return self.select(index, grant);
         }
-        for (position, &link) in request.links.iter().enumerate() {
+        for (position, &link) in request.links().iter().enumerate() {
             match self.open_virtual_channel(request, position) {
                 Some(vc) => {
                     grant.links.push((link, vc));
@@ -658,7 +726,7 @@ impl Arbiter {
                 None => {}
             }
         }
-        request.all_links || request.links.is_empty()
+        request.all_links || request.links().is_empty()
     }
 
     /// Whether any of a request's links can be granted now; if so, adds the one that is selected to `grant`.
@@ -667,7 +735,7 @@ impl Arbiter {
         free.clear();
         let request = &self.requests[index as usize];
         let mut preferred = VcRange::ANY;
-        for (position, &link) in request.links.iter().enumerate() {
+        for (position, &link) in request.links().iter().enumerate() {
             let range = request.range(position);
             if !free.is_empty() && range != preferred || self.open_virtual_channel(request, position).is_none() {
                 continue;
@@ -689,8 +757,8 @@ impl Arbiter {
                     .filter(waits)
                     .count()
             };
-            let link = self.selector.choose((now, request.key.worm), &request.links, &free, waiting);
-            let mut places = request.links.iter().enumerate().filter(|&(_, &other)| other == link);
+            let link = self.selector.choose((now, request.key.worm), request.links(), &free, waiting);
+            let mut places = request.links().iter().enumerate().filter(|&(_, &other)| other == link);
             let position = places.find(|&(position, _)| request.range(position) == preferred);
             let vc = position.and_then(|(position, _)| self.open_virtual_channel(request, position));
             grant.links.extend(vc.map(|vc| (link, vc)));
@@ -703,14 +771,22 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.live = false;
         (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
-        let pools = std::mem::take(&mut request.pools);
         for &(link, vc) in &grant.links {
             self.hold(link, vc, grant.worm);
         }
         for &channel in &grant.pooled {
             self.hold(channel, 0, grant.worm);
         }
+        let request = &mut self.requests[index as usize];
+        self.granted_now.push((request.key, index));
+        self.pending -= 1;
+        if request.for_link {
+            // The next has to wait.
+            self.queues.remove(request.link.index(), request.entry);
+            return;
+        }
+        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
+        let pools = std::mem::take(&mut request.pools);
         for (&link, &entry) in wanted.iter().zip(&entries) {
             // The next has to wait if the link is the one that was granted.
             let next_is_first = self.queues.remove(link.index(), entry);
@@ -726,15 +802,13 @@ impl Arbiter {
         }
         let request = &mut self.requests[index as usize];
         (request.entries, request.links, request.pools) = (entries, wanted, pools);
-        self.granted_now.push((request.key, index));
-        self.pending -= 1;
     }
 
     /// The lowest virtual channel of its `position`-th link that a request may be granted: one that is free and that no request before it asks for.
     #[inline]
     fn open_virtual_channel(&self, request: &Request, position: usize) -> Option<u32> {
-        let (link, range) = (request.links[position], request.range(position));
-        if self.queues.is_first(link.index(), request.entries[position]) {
+        let (link, range) = (request.links()[position], request.range(position));
+        if self.queues.is_first(link.index(), request.entries()[position]) {
             return self.free_virtual_channel(link, range);
         }
         if !self.divided {
@@ -746,8 +820,8 @@ impl Arbiter {
 
     /// The requests before this one in the queue of its `position`-th link that ask for a virtual channel of it, the nearest first.
     pub(crate) fn ahead(&self, request: &Request, position: usize, virtual_channel: u32) -> impl Iterator<Item = u32> {
-        let (link, own) = (request.links[position], request.key);
-        let before = self.queues.before(link.index(), request.entries[position]);
+        let (link, own) = (request.links()[position], request.key);
+        let before = self.queues.before(link.index(), request.entries()[position]);
         before.filter(move |&other| {
             let other = &self.requests[other as usize];
             !self.divided || other.key != own && other.accepts(link, virtual_channel)

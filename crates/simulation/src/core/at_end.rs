@@ -113,7 +113,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let ids = |slots: Vec<u32>| slots.into_iter().map(|slot| self.worms[slot as usize].id).collect();
         let at = (request.vertex > 0).then(|| self.router_at(request.worm, request.vertex));
         let mut wait = |options| waits.push(Wait { since: Some(request.key.cycle), at, options });
-        for &pool in &request.pools {
+        for &pool in request.pools() {
             let resource = match pool {
                 Pool::Injection(node) => WaitResource::Injection(node),
                 Pool::Consumption(node, None) => WaitResource::Consumption(node),
@@ -124,7 +124,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             };
             wait(vec![Awaited { resource, worms: ids(self.holders(pool, owners)) }]);
         }
-        let mut links = request.links.iter().enumerate().map(|(position, &link)| {
+        let mut links = request.links().iter().enumerate().map(|(position, &link)| {
             let range = request.range(position).of(self.config.virtual_channels);
             let held = range.filter_map(|vc| owners.channels.get(&(link, vc)).copied());
             let mut worms: Vec<u32> = held.collect();

@@ -23,6 +23,8 @@ pub(crate) struct Channels {
     pub(crate) asked: Vec<ChannelId>,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
+    /// Whether a link needs nothing but to be given back: links have one virtual channel and take one cycle, and nobody counts flits.
+    pub(crate) plain_links: bool,
     /// Whether flits are counted one by one as they cross links.
     pub(crate) shared_links: bool,
     /// A release is known to the router before a link this much later (rule 23).
@@ -58,6 +60,20 @@ impl Channels {
             self.free(self.arbiter.holder(channel, 0), channel, 0, at);
         } else {
             self.part.releases.push((channel, at));
+        }
+    }
+
+    /// As [`free`](Self::free), for an injection or consumption channel.
+    #[allow(clippy::inline_always, reason = "twice a message")]
+    #[inline(always)]
+    pub(crate) fn free_port(&mut self, slot: u32, port: ChannelId, at: Cycle) {
+        if let Some(queue) = self.arbiter.free_port_from(port, slot, at) {
+            self.calendar.push(at, Event::wake(queue));
+        }
+        if self.ports_start_worms
+            && let ChannelKind::Injection(node, _) = self.space.kind(port)
+        {
+            self.calendar.push(at, Event::free(node));
         }
     }
 

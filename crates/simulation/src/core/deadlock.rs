@@ -127,8 +127,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         while search.is_dead(next) && !std::mem::replace(&mut search.seen[next as usize], true) {
             search.chain.push(next);
             let Some(request) = arbiter.request(search.first[next as usize]) else { return };
-            let of_pool = || request.pools.first().and_then(|&pool| arbiter.members(pool).next());
-            next = request.links.first().copied().or_else(of_pool).map_or(NONE, |channel| arbiter.holder(channel, 0));
+            let of_pool = || request.pools().first().and_then(|&pool| arbiter.members(pool).next());
+            next = request.links().first().copied().or_else(of_pool).map_or(NONE, |channel| arbiter.holder(channel, 0));
         }
     }
 
@@ -158,7 +158,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let arbiter = &self.channels.arbiter;
         let mut blockers = std::mem::take(&mut search.blockers);
         blockers.clear();
-        for &pool in &request.pools {
+        for &pool in request.pools() {
             blockers.extend(arbiter.members(pool).map(|channel| arbiter.holder(channel, 0)));
             if blockers.iter().all(|&holder| search.is_dead(holder)) {
                 break;
@@ -166,7 +166,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             blockers.clear();
         }
         if blockers.is_empty() {
-            for (position, &link) in request.links.iter().enumerate() {
+            for (position, &link) in request.links().iter().enumerate() {
                 let before = blockers.len();
                 blockers.extend(arbiter.link_holders(link, request.range(position)));
                 if !blockers[before..].iter().all(|&holder| search.is_dead(holder)) {
@@ -212,8 +212,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let mut waits_for = Vec::new();
         let mut seen = HashSet::new();
         for request in &requests {
-            let pools = request.pools.iter().map(|&pool| self.pool_label(pool));
-            let links = request.links.iter().map(|&link| self.label(link));
+            let pools = request.pools().iter().map(|&pool| self.pool_label(pool));
+            let links = request.links().iter().map(|&link| self.label(link));
             for name in pools.chain(links) {
                 if seen.insert(name.clone()) {
                     waits_for.push(name);

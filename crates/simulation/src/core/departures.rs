@@ -21,7 +21,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let hop = route.hop_mut(vertex);
         debug_assert_eq!(hop.departs, UNKNOWN);
         hop.departs = at;
+        let hop = *hop;
         let addresses = self.config.header.stripped_of_path(worm.header);
+        // On nearly every hop there is a link and nothing else.
+        if vertex > 1 && hop.consumption == NONE && self.channels.plain_links && addresses.is_none() {
+            self.channels.free_one(slot, hop.entered_by, at + 1);
+            self.reports.link_settled(at, hop.entered_by, worm.flits);
+            return false;
+        }
         route.gives_back(slot, (worm.flits, addresses), vertex, &mut self.channels, &mut self.reports)
     }
 
@@ -94,6 +101,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The last data flit of a path worm crosses the consumption channels at a vertex: reports the deliveries.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
         let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
         let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest.further.len());
@@ -108,6 +117,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     }
 
     /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn consume(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
         if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
             self.deliver_to(slot, vertex, node);
@@ -161,6 +172,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     ///
     /// The closed forms of `contention_free` for paths, and for trees with one common header that are replicated in lockstep or
     /// stored whole, over links of one cycle. For other trees: all the time but that which requests waited.
+    #[inline]
     fn network_time(&self, slot: u32, vertex: u32) -> u64 {
         let worm = &self.worms[slot as usize];
         let timing = WormTiming {
@@ -211,7 +223,7 @@ impl<'a, O: Observer> Departures<'a, O> {
         channels: &'a mut Channels,
         reports: &'a mut Reports<O>,
     ) -> Self {
-        let simple = addresses.is_none() && !channels.arbiter.selector.counts_flits();
+        let simple = addresses.is_none() && channels.plain_links;
         Self { id, slot, flits, addresses, simple, now, channels, reports }
     }
 
@@ -219,8 +231,7 @@ impl<'a, O: Observer> Departures<'a, O> {
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
     pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
-        // On nearly every hop there is a link and nothing else.
-        if self.simple && vertex > 1 && hop.consumption == NONE {
+        if vertex > 1 && self.simple {
             if O::PART && !self.channels.part.has_link(hop.entered_by) {
                 self.channels.part.releases.push((hop.entered_by, hop.departs + 1));
             } else {
@@ -229,10 +240,35 @@ impl<'a, O: Observer> Departures<'a, O> {
                 self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
             }
             self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
-        } else if route.gives_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports) {
-            let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
-            self.channels.deliver(self.now, hop.departs, event);
+            // On nearly every hop there is a link and nothing else.
+            if hop.consumption != NONE {
+                self.ends_delivery(route, vertex);
+            }
+        } else if vertex > 0 {
+            self.found_other(route, vertex);
         }
+    }
+
+    /// As [`found`](Self::found) at the sender's router, and where more has to be done than to give a link back.
+    #[inline(never)]
+    fn found_other(&mut self, route: &PathRoute, vertex: u32) {
+        if vertex == 1 {
+            route.gives_port_back(self.slot, self.flits, self.channels, self.reports);
+        } else {
+            route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
+        }
+        if route.hop(vertex).consumption != NONE {
+            self.ends_delivery(route, vertex);
+        }
+    }
+
+    /// The cycle of a delivery is known: gives the consumption channels back, and arranges it.
+    #[inline(never)]
+    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32) {
+        let consumed = self.flits - self.addresses.unwrap_or(0);
+        route.ends_delivery(self.slot, vertex, consumed, self.channels, self.reports);
+        let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
+        self.channels.deliver(self.now, route.hop(vertex).departs, event);
     }
 }
 
@@ -248,35 +284,56 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) -> bool {
-        let hop = self.hop(vertex);
-        if vertex > 1 {
-            let stripped = match addresses {
-                None => 0,
-                Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
-            };
-            channels.count_flits(hop.entered_by, flits - stripped);
-            if O::PART {
-                channels.free_in_part(hop.entered_by, hop.departs + 1);
-            } else {
-                channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
-            }
-            reports.settled(hop.departs, hop.entered_by, flits - stripped);
-        } else if vertex == 1 {
-            if O::PART {
-                channels.free_in_part(hop.entered_by, hop.departs + 1);
-            } else {
-                channels.free(slot, hop.entered_by, 0, hop.departs + 1);
-            }
-            reports.settled(hop.departs, hop.entered_by, flits);
+        match vertex {
+            0 => {}
+            1 => self.gives_port_back(slot, flits, channels, reports),
+            _ => self.gives_link_back(slot, (flits, addresses), vertex, channels, reports),
         }
-        let delivers = hop.consumption != NONE;
+        let delivers = self.hop(vertex).consumption != NONE;
         if delivers {
             self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
     }
 
+    /// Gives the link to a vertex back, or what is held of it.
+    #[inline]
+    fn gives_link_back<O: Observer>(
+        &self,
+        slot: u32,
+        (flits, addresses): (u32, Option<u32>),
+        vertex: u32,
+        channels: &mut Channels,
+        reports: &mut Reports<O>,
+    ) {
+        let hop = self.hop(vertex);
+        let stripped = match addresses {
+            None => 0,
+            Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
+        };
+        channels.count_flits(hop.entered_by, flits - stripped);
+        if O::PART {
+            channels.free_in_part(hop.entered_by, hop.departs + 1);
+        } else {
+            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+        }
+        reports.settled(hop.departs, hop.entered_by, flits - stripped);
+    }
+
+    /// Gives the injection channel back.
+    #[inline]
+    fn gives_port_back<O: Observer>(&self, slot: u32, flits: u32, channels: &mut Channels, reports: &mut Reports<O>) {
+        let hop = self.hop(1);
+        if O::PART {
+            channels.free_in_part(hop.entered_by, hop.departs + 1);
+        } else {
+            channels.free_port(slot, hop.entered_by, hop.departs + 1);
+        }
+        reports.settled(hop.departs, hop.entered_by, flits);
+    }
+
     /// Gives the consumption channels at a vertex back, which so many flits cross.
+    #[inline]
     fn ends_delivery<O: Observer>(
         &self,
         slot: u32,
@@ -290,7 +347,7 @@ impl PathRoute {
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
-                channels.free(slot, channel, 0, at + 1);
+                channels.free_port(slot, channel, at + 1);
             }
             reports.settled(at, channel, consumed);
         };

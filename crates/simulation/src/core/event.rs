@@ -1,5 +1,7 @@
 //! What the core has been asked to do in a later cycle.
 
+use std::cmp::Ordering;
+
 use wormcast_network::NodeId;
 
 /// What happens in a cycle besides headers that are routed, in this order.
@@ -22,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 /// An event; its order is that of the phases, then of worm ids. 16 bytes: most of an engine's memory traffic is events.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Event {
     /// The kind in the top bits; below it the worm's id, the node or the queue.
     order: u64,
@@ -30,7 +32,32 @@ pub(crate) struct Event {
     pub(crate) vertex: u32,
 }
 
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.number() < other.number()
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.number().cmp(&other.number())
+    }
+}
+
 impl Event {
+    /// All of it, as one number.
+    #[inline]
+    fn number(self) -> u128 {
+        u128::from(self.order) << 64 | u128::from(self.slot) << 32 | u128::from(self.vertex)
+    }
+
     const ID_BITS: u32 = 60;
 
     /// What happens to the worm `id` in `slot`, at a vertex if it matters.

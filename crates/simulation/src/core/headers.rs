@@ -32,8 +32,6 @@ struct Queue {
     headers: Vec<Routed>,
     /// The first that is not gone.
     taken: usize,
-    /// Those of later cycles are in the order of worms.
-    disordered_until: Cycle,
     /// Scratch: those of a cycle that are not where they belong.
     others: Vec<Routed>,
 }
@@ -60,13 +58,20 @@ impl Headers {
     }
 
     /// Takes the headers of a cycle; returns their places, in the order of worms.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "in every cycle")]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Cycle) -> Range<usize> {
         if self.freed.next() == Some(now) {
-            let freed = self.freed.take(now);
-            self.entering.insert(now, &self.freed.headers[freed]);
+            self.take_freed(now);
         }
         self.entering.take(now)
+    }
+
+    /// Puts the headers that are freed in this cycle among those that enter routers.
+    #[inline(never)]
+    fn take_freed(&mut self, now: Cycle) {
+        let freed = self.freed.take(now);
+        self.entering.insert(now, &self.freed.headers[freed]);
     }
 
     /// The header at a place, until the next cycle's are taken.
@@ -81,6 +86,17 @@ impl Routed {
     fn order(&self) -> (u64, u32) {
         (self.worm, self.vertex)
     }
+}
+
+/// Whether headers are in the order of worms: all are looked at, as which are not is hard to foresee.
+#[inline]
+fn in_order(headers: &[Routed]) -> bool {
+    let (mut last, mut in_order) = ((0, 0), true);
+    for header in headers {
+        in_order &= last <= header.order();
+        last = header.order();
+    }
+    in_order
 }
 
 impl Queue {
@@ -102,13 +118,14 @@ impl Queue {
     }
 
     /// Takes those of a cycle, and puts them in order.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "in every cycle")]
+    #[inline(always)]
     fn take(&mut self, now: Cycle) -> Range<usize> {
         if self.taken > 64 && self.taken > self.headers.len() / 2 {
             self.forget_taken();
         }
         let due = self.taken..self.taken + self.due(now);
-        if now <= self.disordered_until {
+        if !in_order(&self.headers[due.clone()]) {
             self.put_in_order(due.clone());
         }
         self.taken = due.end;
@@ -160,17 +177,11 @@ impl Queue {
     fn insert(&mut self, now: Cycle, more: &[Routed]) {
         let end = self.taken + self.due(now);
         self.headers.splice(end..end, more.iter().copied());
-        self.disordered_until = self.disordered_until.max(now);
     }
 
     #[inline]
     fn push(&mut self, header: Routed) {
-        if let Some(last) = self.headers.last() {
-            debug_assert!(last.at <= header.at);
-            if last.at == header.at && last.order() > header.order() {
-                self.disordered_until = header.at;
-            }
-        }
+        debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
         self.headers.push(header);
     }
 }

@@ -18,6 +18,8 @@ mod startups;
 mod tree_route;
 pub(crate) mod worm;
 
+use std::ops::Range;
+
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{
@@ -83,12 +85,15 @@ pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) reminded: Vec<u32>,
     /// Slots of the worms that were taken in last.
     pub(crate) submitted: Vec<u32>,
+    /// Those that are ready in this cycle, in the order of their ids, which are greater than those of all that the calendar has for it.
+    fresh: Vec<u32>,
+    /// Memory that path worms have given back.
+    pub(crate) spare: F::Spare,
     /// A header that found no channel to go on: the run ends with an error.
     pub(crate) no_route: Option<NoRoute>,
     next_deadlock_search: Cycle,
     pub(crate) search: Search,
     // Scratch, kept for its memory.
-    due: Vec<Event>,
     grant: Grant,
     candidates: Vec<ChannelId>,
     /// The virtual channels of each candidate, where the relation divides them.
@@ -116,6 +121,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             arbiter.count_loads();
         }
         let spread = spread.filter(|_| config.selection != SelectionPolicy::First);
+        let lags = Lags::new(config.delay, network);
+        let plain_links = config.virtual_channels == 1 && lags.is_empty() && !arbiter.selector.counts_flits();
         let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
         Self {
             network,
@@ -141,18 +148,20 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 asked: Vec::new(),
                 delivering: Vec::new(),
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
+                plain_links,
                 shared_links: config.has_streams(),
-                lags: Lags::new(config.delay, network),
+                lags,
                 part: Part::default(),
             },
             reports: Reports { observer, flit_hops: 0, links: space.links() },
             granted: Vec::new(),
             reminded: Vec::new(),
             submitted: Vec::new(),
+            fresh: Vec::new(),
+            spare: F::Spare::default(),
             no_route: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
             search: Search::default(),
-            due: Vec::new(),
             grant: Grant::default(),
             candidates: Vec::new(),
             ranges: Vec::new(),
@@ -176,7 +185,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Cycle> {
         let headers = self.channels.headers.next();
-        if headers == Some(self.now) || self.channels.calendar.is_due(self.now) {
+        if headers == Some(self.now) || self.channels.calendar.is_due(self.now) || !self.fresh.is_empty() {
             return Some(self.now);
         }
         headers.into_iter().chain(self.channels.calendar.next(self.now)).min()
@@ -194,8 +203,9 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     }
 
     /// Makes room for so many more worms (see [`Engine::has_room`](crate::Engine::has_room)).
+    #[inline]
     pub(crate) fn has_room(&mut self, worms: usize) -> bool {
-        has_room(&mut self.worms, worms.saturating_sub(self.free_worms.len()))
+        worms <= self.free_worms.len() || has_room(&mut self.worms, worms.saturating_sub(self.free_worms.len()))
     }
 
     /// Takes in the worms of a message (see [`Engine::submit_from`](crate::Engine::submit_from)); leaves their slots in
@@ -242,9 +252,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
             let id = worm.id;
             match planned.after {
-                None => {
-                    self.channels.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0));
-                }
+                None if at == self.now => self.fresh.push(slot),
+                None => self.channels.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0)),
                 Some(trigger) => {
                     let trigger = self.submitted[trigger as usize];
                     let first = std::mem::replace(&mut self.worms[trigger as usize].first_child, slot);
@@ -262,15 +271,21 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         self.channels.arbiter.begin(self.now);
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
+        } else if !self.fresh.is_empty() {
+            self.start_fresh();
         }
-        let places = self.channels.headers.take(self.now);
-        for place in places.clone() {
-            if self.scattered && (place - places.start).is_multiple_of(TOGETHER) && places.end - place >= FEW {
-                let some = place..places.end.min(place + TOGETHER);
-                self.fetch(some.map(|place| self.channels.headers.at(place).slot));
+        let Range { start: mut place, end } = self.channels.headers.take(self.now);
+        while place < end {
+            let mut together = end;
+            if self.scattered && end - place >= FEW {
+                together = end.min(place + TOGETHER);
+                self.fetch((place..together).map(|place| self.channels.headers.at(place).slot));
             }
-            let Routed { slot, vertex, .. } = self.channels.headers.at(place);
-            self.request(slot, vertex);
+            while place < together {
+                let Routed { slot, vertex, .. } = self.channels.headers.at(place);
+                self.request(slot, vertex);
+                place += 1;
+            }
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -320,20 +335,20 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     }
 
     /// The events of the cycle.
+    #[inline(never)]
     fn take_events(&mut self) {
-        let mut due = std::mem::take(&mut self.due);
-        self.channels.calendar.take(self.now, &mut due);
-        for (place, &event) in due.iter().enumerate() {
-            if self.scattered && place.is_multiple_of(TOGETHER) && due.len() - place >= FEW {
-                self.fetch_events(&due[place..due.len().min(place + TOGETHER)]);
+        let due = self.channels.calendar.take(self.now);
+        for place in 0..due {
+            if self.scattered && place.is_multiple_of(TOGETHER) && due - place >= FEW {
+                self.fetch_events(&self.channels.calendar.taken()[place..due.min(place + TOGETHER)]);
             }
-            let slot = event.slot;
-            match event.kind() {
-                Kind::Ready => {
-                    let node = self.worms[slot as usize].from;
-                    self.enqueue_startup(slot);
-                    self.start_worms(node);
-                }
+            let event = self.channels.calendar.taken()[place];
+            let (slot, kind) = (event.slot, event.kind());
+            if kind != Kind::Ready && !self.fresh.is_empty() {
+                self.start_fresh();
+            }
+            match kind {
+                Kind::Ready => self.ready(slot),
                 Kind::Free => self.start_worms(event.node()),
                 Kind::Prepared => self.prepared(slot),
                 Kind::Reminder => {
@@ -348,8 +363,19 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
             }
         }
-        due.clear();
-        self.due = due;
+        self.channels.calendar.clear();
+        if !self.fresh.is_empty() {
+            self.start_fresh();
+        }
+    }
+
+    /// The worms that were taken in for this cycle are ready.
+    #[inline(never)]
+    fn start_fresh(&mut self) {
+        for place in 0..self.fresh.len() {
+            self.ready(self.fresh[place]);
+        }
+        self.fresh.clear();
     }
 
     /// A channel that requests wait for is free.

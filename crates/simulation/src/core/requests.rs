@@ -1,13 +1,13 @@
 //! Requests and grants: what headers ask for in routers, and what happens when they get it (model.md, rules 9 to 15).
 
-use wormcast_network::{ChannelId, ChannelKind, RouterId};
+use wormcast_network::{ChannelId, ChannelKind, NodeId, RouterId};
 use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::event::Event;
-use super::worm::{Flits, Guide, Place, Route, Surroundings};
+use super::worm::{Flits, Follows, Guide, Place, Route, Surroundings};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -79,7 +79,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "on every hop, in a loop of its own")]
     #[inline(always)]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        let worm = &mut self.worms[slot as usize];
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
+        let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else {
             worm.timers -= 1;
             return self.request_tree(slot, vertex);
@@ -89,11 +90,66 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
             link => link,
         };
-        match link.map(|link| (link, self.channels.arbiter.take_one(link, slot))) {
-            Some((link, Some(to))) => self.take_link(slot, vertex, link, to),
-            Some((link, None)) => self.wait_for_link(slot, vertex, link),
-            None => self.request_path(slot, vertex),
+        let Some(link) = link else { return self.request_stop(slot, vertex) };
+        let Some(to) = channels.arbiter.take_one(link, slot) else { return self.wait_for_link(slot, vertex, link) };
+        if O::RELEASES || route.is_full() {
+            return self.take_link(slot, vertex, link, to);
         }
+        reports.observer.granted(*now, worm.id, link);
+        route.enter(link, 0, to);
+        let at = Place { slot, vertex, now: *now };
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
+    }
+
+    /// A path is granted a link.
+    #[inline(never)]
+    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
+        let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
+        let worm = &mut worms[slot as usize];
+        let Route::Path(route, _) = &mut worm.route else { return };
+        if O::RELEASES || route.is_full() {
+            let addresses = config.header.stripped_of_path(worm.header);
+            route.report_departures(worm.id, worm.flits, addresses, *now, reports);
+            route.make_room(hops);
+        }
+        reports.observer.granted(*now, worm.id, link);
+        route.enter(link, 0, to);
+        let at = Place { slot, vertex, now: *now };
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
+    }
+
+    /// Does what follows from a path's grant at a vertex, or has it done.
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    fn carry_on(&mut self, slot: u32, vertex: u32, follows: Follows) {
+        match follows {
+            Follows::Nothing => {}
+            Follows::Departures => self.settle(slot, vertex),
+            Follows::Movement => self.granted.push((slot, vertex)),
+        }
+    }
+
+    /// Finds the departures that follow from a path's grant at a vertex.
+    #[inline(never)]
+    pub(crate) fn settle(&mut self, slot: u32, vertex: u32) {
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
+        let at = Place { slot, vertex, now: *now };
+        F::settle(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+    }
+
+    /// As [`request`](Self::request), where a path does not simply go on: mostly at its last stop.
+    #[inline(never)]
+    fn request_stop(&mut self, slot: u32, vertex: u32) {
+        if self.plain
+            && let Route::Path(route, _) = &self.worms[slot as usize].route
+            && route.at == route.heads_for
+            && let &[stop] = route.stops_ahead()
+        {
+            return self.request_end(slot, vertex, stop);
+        }
+        self.request_path(slot, vertex);
     }
 
     #[inline(never)]
@@ -111,6 +167,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         let waypoint = self.waypoints.and_then(|_| route.rest.waypoint);
         let delivers = route.heads_for == at && waypoint.is_none();
+        if delivers && let &[stop] = route.stops_ahead() {
+            return self.request_end(slot, vertex, stop);
+        }
         let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
         let target = if delivers {
             route.stop_after(stops).map(|stop| self.network.router_of(stop))
@@ -141,21 +200,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 return;
             }
         }
-        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if no other
-        // wants it.
-        match (stops, self.candidates.is_empty()) {
-            (0, _) => {
-                if let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot) {
-                    return self.take_link(slot, vertex, link, to);
-                }
-            }
-            (1, true) => {
-                let pool = Pool::Consumption(route.next_stops(self.network)[0], worm.class);
-                if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
-                    return self.reach_end(slot, vertex, channel);
-                }
-            }
-            _ => {}
+        // What headers ask for on nearly every hop is granted here and now, if no other wants it.
+        if stops == 0
+            && let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot)
+        {
+            return self.take_link(slot, vertex, link, to);
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -183,48 +232,47 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
     }
 
-    /// A path is granted a link.
-    #[allow(clippy::inline_always, reason = "on every hop")]
+    /// The header of a path asks for a consumption channel of its last stop, and nothing else: it is granted here and now, if no other wants it.
+    #[allow(clippy::inline_always, reason = "once a message")]
     #[inline(always)]
-    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
-        let Self { worms, config, channels, reports, now, .. } = self;
-        let worm = &mut worms[slot as usize];
-        let Route::Path(route, _) = &mut worm.route else { return };
-        if O::RELEASES || route.is_full() {
-            let addresses = config.header.stripped_of_path(worm.header);
-            route.report_departures(worm.id, worm.flits, addresses, *now, reports);
-            route.make_room(&mut self.hops);
-        }
-        reports.observer.granted(*now, worm.id, link);
-        route.enter(link, 0, to);
-        let at = Place { slot, vertex, now: *now };
-        if !F::goes_on(worm, at, Surroundings { config, channels, reports }) {
-            self.granted.push((slot, vertex));
+    fn request_end(&mut self, slot: u32, vertex: u32, stop: NodeId) {
+        let pool = Pool::Consumption(stop, self.worms[slot as usize].class);
+        match self.channels.arbiter.take_member(pool, slot) {
+            Some(channel) => self.reach_end(slot, vertex, channel),
+            None => self.wait_for_end(slot, vertex, pool),
         }
     }
 
+    #[inline(never)]
+    fn wait_for_end(&mut self, slot: u32, vertex: u32, pool: Pool) {
+        let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
+        self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
+    }
+
     /// A path is granted the one consumption channel of its last stop.
+    #[inline]
     fn reach_end(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
         if O::RELEASES {
             self.report_departures(slot, self.now);
         }
-        let worm = &mut self.worms[slot as usize];
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
+        let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
-        self.reports.observer.granted(self.now, worm.id, channel);
+        reports.observer.granted(*now, worm.id, channel);
         route.hop_mut(vertex).consumption = channel.raw();
-        route.reach_stops(1, self.network);
-        route.complete = true;
-        self.goes_on(slot, vertex);
+        route.reach_last_stop();
+        let at = Place { slot, vertex, now: *now };
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
     }
 
     /// A path has been granted all that it asked for at a vertex behind the first.
-    #[inline]
+    #[inline(never)]
     fn goes_on(&mut self, slot: u32, vertex: u32) {
-        let Self { worms, config, channels, reports, now, .. } = self;
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
-        if !F::goes_on(&mut worms[slot as usize], at, Surroundings { config, channels, reports }) {
-            self.granted.push((slot, vertex));
-        }
+        let follows = F::goes_on(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, vertex, follows);
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {

@@ -24,62 +24,80 @@ impl NodeState {
 }
 
 impl<O: Observer, F: Flits> Core<'_, O, F> {
-    pub(super) fn enqueue_startup(&mut self, slot: u32) {
-        let node = &mut self.nodes[self.worms[slot as usize].from.index()];
-        match node.last {
-            NONE => node.first = slot,
-            last => self.worms[last as usize].queued_behind = slot,
+    /// A worm is ready for its startup.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
+    pub(super) fn ready(&mut self, slot: u32) {
+        let from = self.worms[slot as usize].from;
+        let last = self.nodes[from.index()].last;
+        if last == NONE && self.start(slot, from) {
+            return;
         }
-        node.last = slot;
+        self.nodes[from.index()].last = slot;
+        if last == NONE {
+            self.nodes[from.index()].first = slot;
+        } else {
+            self.worms[last as usize].queued_behind = slot;
+            self.start_worms(from);
+        }
     }
 
     /// Begins the startups that a node has room for.
     pub(super) fn start_worms(&mut self, node: NodeId) {
         loop {
-            let state = self.nodes[node.index()];
-            let slot = state.first;
-            if slot == NONE {
+            let slot = self.nodes[node.index()].first;
+            if slot == NONE || !self.start(slot, node) {
                 return;
             }
-            let port = match self.config.startup_mode {
-                StartupMode::Serial if state.free_at > self.now => return,
-                StartupMode::Serial => None,
-                StartupMode::PerPort => match self.channels.arbiter.free_member(Pool::Injection(node)) {
-                    None => return,
-                    port => port,
-                },
-            };
-            let worm = &mut self.worms[slot as usize];
-            let behind = std::mem::replace(&mut worm.queued_behind, NONE);
+            let behind = std::mem::replace(&mut self.worms[slot as usize].queued_behind, NONE);
             let state = &mut self.nodes[node.index()];
             state.first = behind;
             if behind == NONE {
                 state.last = NONE;
             }
-            worm.started = self.now;
-            worm.prepared = self.now + Cycle::from(self.config.startup);
-            let (id, prepared) = (worm.id, worm.prepared);
-            self.reports.observer.started(self.now, worm.message, id, node);
-            if let Some(channel) = port {
-                self.channels.arbiter.hold(channel, 0, slot);
-                self.reports.observer.granted(self.now, id, channel);
-                self.first_hop(slot, channel);
-            } else {
-                state.free_at = prepared;
-                if prepared > self.now {
-                    self.channels.calendar.push(prepared, Event::free(node));
-                }
-            }
-            if prepared > self.now {
-                self.channels.calendar.push(prepared, Event::of_worm(Kind::Prepared, id, slot, 0));
-            } else {
-                // All startups of the cycle are such, and those of a node come in the order of worms.
-                self.prepared(slot);
-            }
         }
     }
 
+    /// Begins the startup of a worm, if its node has room for it now.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
+    fn start(&mut self, slot: u32, node: NodeId) -> bool {
+        let state = &mut self.nodes[node.index()];
+        let port = match self.config.startup_mode {
+            StartupMode::Serial if state.free_at > self.now => return false,
+            StartupMode::Serial => None,
+            StartupMode::PerPort => match self.channels.arbiter.free_member(Pool::Injection(node)) {
+                None => return false,
+                port => port,
+            },
+        };
+        let worm = &mut self.worms[slot as usize];
+        worm.started = self.now;
+        worm.prepared = self.now + Cycle::from(self.config.startup);
+        let (id, prepared) = (worm.id, worm.prepared);
+        self.reports.observer.started(self.now, worm.message, id, node);
+        if let Some(channel) = port {
+            self.channels.arbiter.hold(channel, 0, slot);
+            self.reports.observer.granted(self.now, id, channel);
+            self.first_hop(slot, channel);
+        } else {
+            state.free_at = prepared;
+            if prepared > self.now {
+                self.channels.calendar.push(prepared, Event::free(node));
+            }
+        }
+        if prepared > self.now {
+            self.channels.calendar.push(prepared, Event::of_worm(Kind::Prepared, id, slot, 0));
+        } else {
+            // All startups of the cycle are such, and those of a node come in the order of worms.
+            self.prepared(slot);
+        }
+        true
+    }
+
     /// A startup is over: in serial mode the worm asks for an injection channel, in per-port mode it has one.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(super) fn prepared(&mut self, slot: u32) {
         match self.config.startup_mode {
             StartupMode::PerPort => self.granted.push((slot, 0)),
@@ -91,21 +109,26 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                     self.first_hop(slot, channel);
                     self.granted.push((slot, 0));
                 } else {
-                    let key = Key { cycle: self.now, worm: id, part: 0 };
-                    self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: true });
+                    self.wait_for_port(id, slot, pool);
                 }
             }
         }
     }
 
+    #[inline(never)]
+    fn wait_for_port(&mut self, id: u64, slot: u32, pool: Pool) {
+        let key = Key { cycle: self.now, worm: id, part: 0 };
+        self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: true });
+    }
+
     /// The injection channel is granted.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     pub(super) fn first_hop(&mut self, slot: u32, injection: ChannelId) {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route, _) => {
-                let router = self.network.entry_of(worm.from);
-                route.push(ChannelId::new(NONE), 0, router, &mut self.hops);
-                route.push(injection, 0, router, &mut self.hops);
+                route.begin(injection, self.network.entry_of(worm.from), &mut self.hops);
             }
             Route::Tree(route, _) => {
                 route.vertices[0].granted = true;

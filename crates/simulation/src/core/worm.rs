@@ -111,6 +111,9 @@ pub trait Flits {
     /// Of a worm that branches.
     type OfTree;
 
+    /// Memory that path worms take and give back.
+    type Spare: Default;
+
     /// Forgets the path worm that was there before, but keeps its memory.
     fn reset(flits: &mut Self::OfPath);
 
@@ -127,14 +130,35 @@ pub trait Flits {
     /// Of a tree worm that has not begun, with so many header flits and flits in all.
     fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> Self::OfTree;
 
-    /// A path worm's header was granted what it needs at a vertex behind the first, in this cycle. Whether all is done that follows from it; otherwise the worm
-    /// is put among those that were `granted` something in this cycle.
-    fn goes_on<O: Observer>(_worm: &mut WormState<Self>, _at: Place, _surroundings: Surroundings<'_, O>) -> bool
+    /// A path worm's header was granted what it needs at a vertex behind the first, in this cycle. What follows from it that has still to be done.
+    fn goes_on<O: Observer>(
+        _worm: &mut WormState<Self>,
+        _at: Place,
+        _surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> Follows
     where
         Self: Sized,
     {
-        false
+        Follows::Movement
     }
+
+    /// Finds the departures that follow from that.
+    fn settle<O: Observer>(_worm: &mut WormState<Self>, _at: Place, _surroundings: Surroundings<'_, O, Self::Spare>)
+    where
+        Self: Sized,
+    {
+    }
+}
+
+/// What follows from a grant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// Nothing more.
+    Nothing,
+    /// Departures, which [`Flits::settle`] finds.
+    Departures,
+    /// What the movement phase does: the worm is put among those that were `granted` something in this cycle.
+    Movement,
 }
 
 /// A vertex of a worm, and when something happens there.
@@ -146,8 +170,9 @@ pub struct Place {
 }
 
 /// What worms share.
-pub struct Surroundings<'a, O> {
+pub struct Surroundings<'a, O, S> {
     pub(crate) config: &'a EngineConfig,
+    pub(crate) spare: &'a mut S,
     pub(crate) channels: &'a mut Channels,
     pub(crate) reports: &'a mut Reports<O>,
 }
@@ -295,15 +320,21 @@ impl PathRoute {
         if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
     }
 
-    /// Starts over, before the sender's processor, with the stops of another worm.
-    ///
-    /// Leaves those of the one before in their place.
+    /// Starts over, before the sender's processor, with the stops of another worm, in whose list nothing else counts any more.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
         debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
-        self.rest.strips.clear();
-        self.rest.since_strip.clear();
-        std::mem::swap(&mut self.rest.stops, stops);
-        (self.rest.exit, self.rest.waypoint) = (exit, None);
+        let rest = &mut *self.rest;
+        rest.strips.clear();
+        rest.since_strip.clear();
+        if let &[stop] = &stops[..] {
+            rest.stops.clear();
+            rest.stops.push(stop);
+        } else {
+            std::mem::swap(&mut rest.stops, stops);
+        }
+        (rest.exit, rest.waypoint) = (exit, None);
         (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
         self.complete = false;
         self.head_for(network);
@@ -335,6 +366,12 @@ impl PathRoute {
         &stops[..stops.iter().take_while(here).count()]
     }
 
+    /// The stops that are ahead.
+    #[inline]
+    pub(crate) fn stops_ahead(&self) -> &[NodeId] {
+        self.rest.stops.get(self.next_stop as usize..).unwrap_or_default()
+    }
+
     /// All stops.
     pub(crate) fn stops(&self) -> &[NodeId] {
         &self.rest.stops
@@ -351,6 +388,13 @@ impl PathRoute {
         self.head_for(network);
     }
 
+    /// The consumption channel of the last stop is granted.
+    #[inline]
+    pub(super) fn reach_last_stop(&mut self) {
+        self.next_stop += 1;
+        self.complete = true;
+    }
+
     /// The consumption channels held at a vertex.
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
@@ -359,10 +403,24 @@ impl PathRoute {
         (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
     }
 
+    #[inline]
     fn head_for(&mut self, network: &Network) {
         if let Some(&stop) = self.rest.stops.get(self.next_stop as usize) {
             self.heads_for = network.router_of(stop);
         }
+    }
+
+    /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
+    pub(super) fn begin(&mut self, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
+        debug_assert!(self.hops.is_empty() && self.end == 0);
+        let mut hops = pool.first();
+        if let Some(first) = hops.first_chunk_mut() {
+            *first = [Hop::new(ChannelId::new(NONE), 0), Hop::new(injection, 0)];
+        }
+        self.hops = hops;
+        (self.end, self.at, self.named) = (2, at, false);
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
@@ -390,7 +448,7 @@ impl PathRoute {
         let capacity = self.hops.len() as u32;
         self.origin = self.tail.saturating_sub(1);
         let held = self.origin..self.end;
-        if 4 * held.len() <= 3 * capacity as usize && capacity > 0 {
+        if 4 * held.len() <= 3 * capacity as usize {
             return;
         }
         let mut larger = pool.get(capacity as usize);
@@ -406,6 +464,7 @@ impl PathRoute {
     }
 
     /// Returns its memory to the pool.
+    #[inline]
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
         self.rest.further.clear();
         pool.put(std::mem::take(&mut self.hops));
@@ -441,6 +500,14 @@ impl PathRoute {
         &mut self.hops[vertex as usize & mask]
     }
 
+    /// The last flit leaves a vertex. Whether nothing has to be said of it, as nobody delivers there, if releases are of no interest.
+    #[inline]
+    pub(crate) fn leaves_behind(&mut self, vertex: u32) -> bool {
+        let plain = self.tail == vertex && self.hop(vertex).consumption == NONE;
+        self.tail += u32::from(plain);
+        plain
+    }
+
     /// The vertices at which it delivers in a cycle that is known, and not before `now`; and that cycle.
     pub(crate) fn deliveries_from(&self, now: Cycle) -> impl Iterator<Item = (u32, Cycle)> {
         let known = move |hop: &Hop| hop.consumption != NONE && hop.departs != UNKNOWN && hop.departs >= now;
@@ -456,9 +523,11 @@ impl PathRoute {
 /// Memory for the vertices of path worms, by powers of two: worms take it when they enter the network and give it back when they
 /// have left, so that it is that of the worms in the network at the same time, and nothing is allocated in the long run.
 pub(crate) struct HopPool {
-    spare: Vec<Vec<Box<[Hop]>>>,
-    /// The first number of vertices that a worm gets.
+    /// The first number of vertices that a worm gets, and the rings of so many.
     first: usize,
+    first_spare: Vec<Box<[Hop]>>,
+    /// Larger ones.
+    spare: Vec<Vec<Box<[Hop]>>>,
 }
 
 impl HopPool {
@@ -468,7 +537,8 @@ impl HopPool {
     const WAITING: usize = 4;
 
     pub(super) fn new(many: bool) -> Self {
-        Self { spare: Vec::new(), first: if many { Self::WAITING } else { Self::LEAST } }
+        let first = if many { Self::WAITING } else { Self::LEAST };
+        Self { first, first_spare: Vec::new(), spare: Vec::new() }
     }
 
     fn class(capacity: usize) -> Option<usize> {
@@ -478,14 +548,31 @@ impl HopPool {
         }
     }
 
-    /// A ring for more than so many vertices.
-    fn get(&mut self, more_than: usize) -> Box<[Hop]> {
-        let capacity = if more_than == 0 { self.first } else { (2 * more_than).max(Self::LEAST) };
-        let spare = Self::class(capacity).and_then(|class| self.spare.get_mut(class)?.pop());
-        spare.unwrap_or_else(|| vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice())
+    /// The first ring of a worm.
+    #[inline]
+    fn first(&mut self) -> Box<[Hop]> {
+        self.first_spare.pop().unwrap_or_else(|| Self::ring(self.first))
     }
 
+    /// A ring for more than so many vertices, which are those of one.
+    fn get(&mut self, more_than: usize) -> Box<[Hop]> {
+        let capacity = (2 * more_than).max(Self::LEAST);
+        let spare = Self::class(capacity).and_then(|class| self.spare.get_mut(class)?.pop());
+        spare.unwrap_or_else(|| Self::ring(capacity))
+    }
+
+    #[cold]
+    fn ring(capacity: usize) -> Box<[Hop]> {
+        vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice()
+    }
+
+    #[inline]
     fn put(&mut self, hops: Box<[Hop]>) {
+        if hops.len() == self.first { self.first_spare.push(hops) } else { self.put_larger(hops) }
+    }
+
+    #[inline(never)]
+    fn put_larger(&mut self, hops: Box<[Hop]>) {
         let Some(class) = Self::class(hops.len()) else { return };
         if self.spare.len() <= class {
             self.spare.resize_with(class + 1, Vec::new);

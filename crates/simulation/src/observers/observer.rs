@@ -152,10 +152,12 @@ impl<O: Observer> Observer for &mut O {
     const RELEASES: bool = O::RELEASES;
     const CHANNELS: bool = O::CHANNELS;
 
+    #[inline]
     fn generated(&mut self, message: &Generated<'_>) {
         (**self).generated(message);
     }
 
+    #[inline]
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
         (**self).started(at, message, worm, node);
     }
@@ -183,6 +185,7 @@ impl<O: Observer> Observer for &mut O {
         (**self).settled(at, channel, flits);
     }
 
+    #[inline]
     fn delivered(&mut self, delivery: &Delivery) {
         (**self).delivered(delivery);
     }
@@ -282,11 +285,13 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const RELEASES: bool = A::RELEASES || B::RELEASES;
     const CHANNELS: bool = A::CHANNELS || B::CHANNELS;
 
+    #[inline]
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.generated(message);
         self.1.generated(message);
     }
 
+    #[inline]
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
         self.0.started(at, message, worm, node);
         self.1.started(at, message, worm, node);
@@ -320,6 +325,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.settled(at, channel, flits);
     }
 
+    #[inline]
     fn delivered(&mut self, delivery: &Delivery) {
         self.0.delivered(delivery);
         self.1.delivered(delivery);

@@ -33,6 +33,8 @@ pub(crate) struct LinkCounter {
     holders: i64,
     /// Flits that have crossed each link since the window was opened, less those that its holder had sent before.
     flits: Vec<i64>,
+    /// Whether flits are added at once.
+    at_once: bool,
     /// What of that has still to be added, link by link: memory is waited for once for many of them.
     noted: Vec<(u32, u32)>,
     /// The first cycle of the window, and cycles held before.
@@ -42,12 +44,20 @@ pub(crate) struct LinkCounter {
 
 impl LinkCounter {
     pub(crate) fn new(links: usize) -> Self {
-        Self { held: 0, holders: 0, flits: vec![0; links], noted: Vec::new(), opened: None, closed: LinkUse::default() }
+        Self {
+            held: 0,
+            holders: 0,
+            flits: vec![0; links],
+            at_once: false,
+            noted: Vec::new(),
+            opened: None,
+            closed: LinkUse::default(),
+        }
     }
 
     /// A counter for another one, which takes what it has counted from time to time.
     pub(crate) fn of_part(links: usize) -> Self {
-        Self { opened: Some((0, 0)), ..Self::new(links) }
+        Self { opened: Some((0, 0)), at_once: links < MANY, ..Self::new(links) }
     }
 
     /// Takes over what another one has counted.
@@ -74,16 +84,14 @@ impl LinkCounter {
     /// It has become known that a channel is released in cycle `at`.
     #[inline]
     pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
-        if channel.index() < self.flits.len() {
+        if let Some(count) = self.flits.get_mut(channel.index()) {
             self.held += at as i64 + 1;
             self.holders -= 1;
             // What crosses after the window is no part of it.
-            if self.opened.is_some() {
-                if self.flits.len() < MANY {
-                    self.flits[channel.index()] += i64::from(flits);
-                } else {
-                    self.note(channel, flits);
-                }
+            if self.at_once {
+                *count += i64::from(flits);
+            } else if self.opened.is_some() {
+                self.note(channel, flits);
             }
         }
     }
@@ -113,11 +121,13 @@ impl LinkCounter {
             self.flits[channel.index()] += i64::from(flits);
         }
         self.opened = Some((now, self.held_until(now, crossing)));
+        self.at_once = self.flits.len() < MANY;
     }
 
     /// Ends it at the beginning of cycle `now`.
     pub(crate) fn close(&mut self, now: Cycle, crossing: &Crossing) {
         let Some((from, held_before)) = self.opened.take() else { return };
+        self.at_once = false;
         self.add_noted();
         let cycles = now.saturating_sub(from) as f64;
         if cycles == 0.0 || self.flits.is_empty() {

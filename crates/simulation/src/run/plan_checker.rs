@@ -30,6 +30,13 @@ impl<'a> PlanChecker<'a> {
         Self { sends_all, left: if is_own { CHECKED } else { 0 }, declared: None, delivered_by: Vec::new() }
     }
 
+    /// Whether it would find nothing wrong with a plan, and the switching carries that, as far as can be said at once.
+    #[inline]
+    pub(crate) fn passes(&self, multicast: &Multicast, plan: &Plan) -> bool {
+        // Everything carries a unicast that may take any channel.
+        self.sends_all && self.left == 0 && plan.is_unicast_of(multicast)
+    }
+
     pub(crate) fn check(
         &mut self,
         scenario: &'a Scenario,

@@ -12,12 +12,27 @@ use crate::run::result::{KindLatency, Latency, Messages, Parts, Window};
 use crate::run::sample::Sample;
 
 /// A message on its way, or one that is complete behind others that are not.
+///
+/// 24 bytes: most of what runs keep of millions of messages.
 struct Open {
-    source: NodeId,
     generated: Cycle,
     length: u32,
     /// Destinations without the message.
     remaining: u32,
+    to: To,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy)]
+enum To {
+    One(NodeId),
+    /// To several destinations, which are in this place of a list.
+    Several(u32),
+}
+
+/// The deliveries of a message to several destinations.
+#[derive(Default)]
+struct Several {
     /// Destinations in increasing order, with whether they have the message.
     wanted: Vec<(NodeId, bool)>,
     /// Sum over deliveries of their latencies.
@@ -59,8 +74,9 @@ pub(crate) struct Recorder {
     measured: Measured,
     /// The measured window in batches, where it is long enough.
     batches: Option<Batches>,
-    /// Lists of destinations of completed messages, for reuse.
-    spare: Vec<Vec<(NodeId, bool)>>,
+    /// Those of the messages to several destinations, and the places of those that are complete, for reuse.
+    several: Vec<Several>,
+    spare: Vec<u32>,
     /// Messages among the counted ones that are complete (steady), or messages that are (finite).
     complete: u64,
     /// The sum of the latencies of those among the counted ones that are complete.
@@ -91,6 +107,23 @@ pub(crate) struct WindowFlits {
     pub(crate) delivered: u64,
 }
 
+impl Several {
+    /// Takes a delivery of a message that was generated in this cycle into account, if the destination did not have it.
+    fn takes(&mut self, delivery: &Delivery, generated: Cycle) -> bool {
+        let Ok(place) = self.wanted.binary_search_by_key(&delivery.node, |wanted| wanted.0) else { return false };
+        if std::mem::replace(&mut self.wanted[place].1, true) {
+            return false;
+        }
+        self.sum += delivery.delivered - generated;
+        // Of several in the last cycle, the worm with the smallest id counts: the same on every engine.
+        let order = |d: &Delivery| (d.delivered, std::cmp::Reverse((d.worm, d.node)));
+        if self.last.is_none_or(|last| order(&last) <= order(delivery)) {
+            self.last = Some(*delivery);
+        }
+        true
+    }
+}
+
 impl Recorder {
     pub(crate) fn new(goal: Goal, links: usize) -> Self {
         Self {
@@ -103,6 +136,7 @@ impl Recorder {
                 Goal::Steady { count, .. } if count < ALL => Batches::new(count),
                 _ => None,
             },
+            several: Vec::new(),
             spare: Vec::new(),
             complete: 0,
             total_latency: 0,
@@ -140,7 +174,9 @@ impl Recorder {
     /// Reserves memory for another message; `false` if there is not enough.
     pub(crate) fn has_room(&mut self) -> bool {
         let some = self.open.len() / 16 + 1;
-        self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
+        self.open.len() < self.open.capacity()
+            || self.open.try_reserve(1).is_ok()
+            || self.open.try_reserve_exact(some).is_ok()
     }
 
     /// Names the first message that counts.
@@ -175,16 +211,18 @@ impl Recorder {
     }
 
     /// A message is at all of its destinations, after this delivery.
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn complete(&mut self, last: &Delivery) {
-        let Open { generated, length, sum, ref mut wanted, .. } = self.open[(last.message - self.first_open) as usize];
-        let wanted = std::mem::take(wanted);
+        let Open { generated, length, to, .. } = self.open[(last.message - self.first_open) as usize];
         if self.window_open {
             self.window.completed += 1;
             self.flits.accepted += u64::from(length);
         }
         self.delivered += 1;
-        let destinations = wanted.len();
-        self.spare.push(wanted);
+        if let To::Several(place) = to {
+            self.spare.push(place);
+        }
         while self.open.front().is_some_and(|open| open.remaining == 0) {
             self.open.pop_front();
             self.first_open += 1;
@@ -194,9 +232,13 @@ impl Recorder {
         self.complete += 1;
         self.total_latency += latency;
         let measured = &mut self.measured;
-        measured.last[usize::from(destinations > 1)].add(latency, 1);
-        if destinations > 1 {
-            measured.mean.add(sum, destinations as u32);
+        match to {
+            To::One(_) => measured.last[0].add(latency, 1),
+            To::Several(place) => {
+                let Several { wanted, sum, .. } = &self.several[place as usize];
+                measured.last[1].add(latency, 1);
+                measured.mean.add(*sum, wanted.len() as u32);
+            }
         }
         measured.parts.queueing += last.parts.queueing;
         measured.parts.startup += last.parts.startup;
@@ -205,6 +247,20 @@ impl Recorder {
         if let Some(batches) = &mut self.batches {
             batches.completed(place, latency);
         }
+    }
+
+    /// A place for the deliveries of a message to several destinations, or to none.
+    fn destined_for(&mut self, destinations: &[NodeId]) -> To {
+        let place = self.spare.pop().unwrap_or_else(|| {
+            self.several.push(Several::default());
+            self.several.len() as u32 - 1
+        });
+        let several = &mut self.several[place as usize];
+        several.wanted.clear();
+        several.wanted.extend(destinations.iter().map(|&node| (node, false)));
+        several.wanted.sort_unstable();
+        (several.sum, several.last) = (0, None);
+        To::Several(place)
     }
 
     /// A node will get a message only to forward it.
@@ -281,26 +337,13 @@ impl Observer for Recorder {
     const RELEASES: bool = false;
 
     fn generated(&mut self, message: &Generated<'_>) {
-        let mut wanted = self.spare.pop().unwrap_or_default();
-        wanted.clear();
-        match *message.destinations {
-            [node] => wanted.push((node, false)),
-            ref several => {
-                wanted.extend(several.iter().map(|&node| (node, false)));
-                wanted.sort_unstable();
-            }
-        }
-        let remaining = wanted.len() as u32;
+        let to = match *message.destinations {
+            [node] => To::One(node),
+            ref several => self.destined_for(several),
+        };
+        let remaining = message.destinations.len() as u32;
         self.generated += 1;
-        self.open.push_back(Open {
-            source: message.source,
-            generated: message.at,
-            length: message.length,
-            remaining,
-            wanted,
-            sum: 0,
-            last: None,
-        });
+        self.open.push_back(Open { generated: message.at, length: message.length, remaining, to });
         if self.window_open {
             self.window.generated += 1;
             self.window.offered += u64::from(remaining);
@@ -329,40 +372,37 @@ impl Observer for Recorder {
     }
 
     fn delivered(&mut self, delivery: &Delivery) {
-        if let Some(place) = self.relays.iter().position(|&relay| relay == (delivery.message, delivery.node)) {
+        if !self.relays.is_empty()
+            && let Some(place) = self.relays.iter().position(|&relay| relay == (delivery.message, delivery.node))
+        {
             self.relays.swap_remove(place);
             self.forwarded += 1;
             return;
         }
         self.deliveries += 1;
         let open = delivery.message.checked_sub(self.first_open).map(|place| &mut self.open[place as usize]);
-        let unseen = open.and_then(|open| {
-            let place = open.wanted.binary_search_by_key(&delivery.node, |wanted| wanted.0).ok()?;
-            (!std::mem::replace(&mut open.wanted[place].1, true)).then_some(open)
-        });
-        let Some(open) = unseen else {
+        let Some(open) = open.filter(|open| match open.to {
+            To::One(node) => node == delivery.node && open.remaining == 1,
+            To::Several(place) => open.remaining > 0 && self.several[place as usize].takes(delivery, open.generated),
+        }) else {
             self.duplicates += 1;
             return;
         };
-        debug_assert_ne!(open.source, delivery.node);
         open.remaining -= 1;
-        open.sum += delivery.delivered - open.generated;
-        // Of several in the last cycle, the worm with the smallest id counts: the same on every engine.
-        let order = |d: &Delivery| (d.delivered, std::cmp::Reverse((d.worm, d.node)));
-        let last = open.last.filter(|last| order(last) > order(delivery)).unwrap_or(*delivery);
-        let complete = open.remaining == 0;
-        if !complete {
-            open.last = Some(last);
-        }
+        let (length, complete, to) = (open.length, open.remaining == 0, open.to);
         if self.window_open {
             self.window.delivered += 1;
-            self.flits.delivered += u64::from(open.length);
+            self.flits.delivered += u64::from(length);
             if let Some(batches) = &mut self.batches {
                 batches.delivered();
             }
         }
         if complete {
-            self.complete(&last);
+            let last = match to {
+                To::One(_) => None,
+                To::Several(place) => self.several[place as usize].last,
+            };
+            self.complete(last.as_ref().unwrap_or(delivery));
         }
     }
 

@@ -33,12 +33,15 @@ struct Values {
 
 impl Sample {
     /// Adds `sum / divisor`.
+    #[inline]
     pub(crate) fn add(&mut self, sum: u64, divisor: u32) {
-        match divisor {
-            1 => self.whole += u128::from(sum),
-            _ => *self.sums.entry(divisor).or_default() += u128::from(sum),
-        }
-        let value = sum as f64 / f64::from(divisor);
+        let value = if divisor == 1 {
+            self.whole += u128::from(sum);
+            sum as f64
+        } else {
+            *self.sums.entry(divisor).or_default() += u128::from(sum);
+            sum as f64 / f64::from(divisor)
+        };
         self.count += 1;
         self.most = self.most.max(value);
         self.values.add(value);
@@ -133,13 +136,19 @@ impl Tied {
 }
 
 impl Values {
+    #[inline]
     fn add(&mut self, value: f64) {
         if self.classes.is_empty() && self.kept.len() < KEPT {
             self.kept.push(value);
         } else {
-            self.classify();
-            self.count(class_of(value), 1);
+            self.add_to_class(value);
         }
+    }
+
+    #[inline(never)]
+    fn add_to_class(&mut self, value: f64) {
+        self.classify();
+        self.count(class_of(value), 1);
     }
 
     fn add_classes(&mut self, classes: &[u64]) {
@@ -166,8 +175,7 @@ impl Values {
     /// The values at these ranks, from 1 on, which do not decrease.
     fn at(&mut self, ranks: impl Iterator<Item = u64>) -> Vec<Tied> {
         if self.classes.is_empty() {
-            // None is negative, so they have the order of their bits.
-            self.kept.sort_unstable_by_key(|value| value.to_bits());
+            sort(&mut self.kept);
             let tied = |rank: u64| {
                 let value = self.kept[rank as usize - 1];
                 let below = self.kept.partition_point(|&other| other < value);
@@ -185,6 +193,32 @@ impl Values {
             Tied { value: least_of(class), below, equal: self.classes[class] }
         };
         ranks.map(tied).collect()
+    }
+}
+
+/// Sorts values of which none is negative.
+fn sort(values: &mut [f64]) {
+    if values.is_sorted() {
+        return;
+    }
+    // Latencies are small whole numbers, if they are not means over destinations: counting each is quicker than comparing them.
+    let limit = 2 * values.len() as u64;
+    let mut counts = Vec::new();
+    for &value in &*values {
+        let whole = value as u64;
+        if (whole as f64).to_bits() != value.to_bits() || whole >= limit {
+            // They have the order of their bits.
+            return values.sort_unstable_by_key(|value| value.to_bits());
+        }
+        if counts.len() <= whole as usize {
+            counts.resize(whole as usize + 1, 0u32);
+        }
+        counts[whole as usize] += 1;
+    }
+    let mut place = 0;
+    for (whole, count) in counts.into_iter().enumerate() {
+        values[place..place + count as usize].fill(whole as f64);
+        place += count as usize;
     }
 }
 
@@ -266,6 +300,20 @@ mod tests {
         for (found, share) in [(found.p50, 0.5), (found.p95, 0.95), (found.p99, 0.99)] {
             let (found, exact) = (found.unwrap(), nearest_rank(&all, share));
             assert!(found <= exact && exact - found <= exact / f64::from(1 << DIGITS), "{found} for {exact}");
+        }
+    }
+
+    #[test]
+    fn values_are_sorted_by_counting_or_by_comparing() {
+        let noise = |i: u64| (i * 7919) % 1013;
+        let whole: Vec<f64> = (0..600).map(|i| noise(i) as f64).collect();
+        let with = |value: f64| whole.iter().copied().chain([value, 3.0]).collect::<Vec<_>>();
+        // Counted; then with a fraction, beyond the counts, and the largest that there is.
+        for values in [vec![], vec![0.0], whole.clone(), with(0.5), with(1204.0), with(1e300), with(f64::MAX)] {
+            let (mut found, mut expected) = (values.clone(), values);
+            sort(&mut found);
+            expected.sort_by(f64::total_cmp);
+            assert_eq!(found, expected);
         }
     }
 

@@ -32,7 +32,7 @@ impl Arrivals {
     /// None yet; `gap` is the mean number of cycles between arrivals of a node.
     pub(super) fn new(nodes: usize, gap: f64) -> Self {
         let days = (2 * nodes.max(32)).next_power_of_two();
-        let log_cycles = (2.0 * gap / days as f64).log2().clamp(0.0, 40.0) as u32;
+        let log_cycles = (2.0 * gap / days as f64).log2().round().clamp(0.0, 40.0) as u32;
         Self {
             at: vec![0; nodes],
             behind: vec![NONE; nodes],

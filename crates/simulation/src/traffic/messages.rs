@@ -10,7 +10,7 @@ use super::arrivals::Arrivals;
 use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
 use crate::config::{Count, Destinations, Process};
 use crate::observers::observer::Cycle;
-use crate::rng::{Purpose, Random, generator};
+use crate::rng::{Purpose, Random, Sequences, generator};
 use crate::traffic::trace::{Trace, TraceMessage};
 
 /// A message that is generated.
@@ -37,6 +37,7 @@ impl MessageSource {
     }
 
     /// Takes back the list of destinations of a message, for reuse.
+    #[inline]
     pub(crate) fn reuse(&mut self, destinations: Vec<NodeId>) {
         if let Self::Random(generator) = self {
             generator.spare = destinations;
@@ -47,6 +48,8 @@ impl MessageSource {
 impl Iterator for MessageSource {
     type Item = Message;
 
+    #[allow(clippy::inline_always, reason = "a message is more than fits into registers")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Message> {
         match self {
             Self::Random(generator) => generator.next(),
@@ -64,6 +67,8 @@ pub(crate) struct Generator {
     traffic: Arc<RandomTraffic>,
     seed: u64,
     nodes: u32,
+    /// The logarithm of the probability that nothing arrives in a cycle (Bernoulli; negative binomial: no success).
+    log_failure: f64,
     /// The next arrival of each node.
     arrivals: Arrivals,
     states: Vec<NodeArrivals>,
@@ -82,18 +87,30 @@ struct NodeArrivals {
     /// The cycle after the last arrival.
     free: Cycle,
     messages: u64,
+    /// What its messages are drawn from.
+    contents: Sequences,
 }
 
 impl Generator {
     fn new(traffic: Arc<RandomTraffic>, nodes: usize, seed: u64) -> Self {
-        let state =
-            |node| NodeArrivals { rng: generator(seed, Purpose::Arrivals, node, 0), clock: 0.0, free: 0, messages: 0 };
+        let state = |node| NodeArrivals {
+            rng: generator(seed, Purpose::Arrivals, node, 0),
+            clock: 0.0,
+            free: 0,
+            messages: 0,
+            contents: Sequences::new(seed, Purpose::Message, node),
+        };
         let gap = match traffic.arrivals {
             CheckedArrivals::Random(_, per_cycle, _) => 1.0 / per_cycle,
             CheckedArrivals::Burst { interval, .. } => interval.unwrap_or(1) as f64,
         };
+        let log_failure = match traffic.arrivals {
+            CheckedArrivals::Random(_, per_cycle, successes) => (-(per_cycle * f64::from(successes)).min(1.0)).ln_1p(),
+            CheckedArrivals::Burst { .. } => f64::NEG_INFINITY,
+        };
         let mut this = Self {
             traffic,
+            log_failure,
             seed,
             nodes: nodes as u32,
             arrivals: Arrivals::new(nodes, gap),
@@ -128,9 +145,8 @@ impl Generator {
             }
             // A burst is no random process.
             Process::Bernoulli | Process::NegativeBinomial | Process::Burst => {
-                let probability = per_cycle * f64::from(successes);
                 // The number of failures before each success.
-                let failures = (0..successes).map(|_| geometric(&mut state.rng, probability)).sum::<u64>();
+                let failures = (0..successes).map(|_| geometric(&mut state.rng, self.log_failure)).sum::<u64>();
                 state.free + failures + u64::from(successes) - 1
             }
         };
@@ -184,10 +200,28 @@ impl Generator {
         chosen
     }
 
+    /// Draws one node but this one, into `chosen`, as [`distinct`](Self::distinct) does.
+    #[inline]
+    fn other(&mut self, rng: &mut Random, source: NodeId, mut chosen: Vec<NodeId>) -> Vec<NodeId> {
+        if self.nodes <= 2 {
+            return self.distinct(rng, 1, Some(source), chosen);
+        }
+        chosen.clear();
+        loop {
+            let node = NodeId::new(rng.random_range(0..self.nodes));
+            if node != source {
+                chosen.push(node);
+                return chosen;
+            }
+        }
+    }
+
     /// Draws what a node sends; `None` if its pattern sends it nothing.
+    #[allow(clippy::inline_always, reason = "a message is more than fits into registers")]
+    #[inline(always)]
     fn message(&mut self, at: Cycle, node: u32) -> Option<Message> {
         let state = &mut self.states[node as usize];
-        let mut rng = generator(self.seed, Purpose::Message, u64::from(node), state.messages);
+        let mut rng = state.contents.generator(state.messages);
         state.messages += 1;
         let traffic = &*self.traffic;
         let source = NodeId::new(node);
@@ -222,25 +256,27 @@ impl Generator {
                 target => vec![target],
             },
             (None, Unicast::HotSpot(hot, fraction)) if *hot != source && rng.random_bool(*fraction) => vec![*hot],
-            _ => self.distinct(&mut rng, 1, Some(source), spare),
+            _ => self.other(&mut rng, source, spare),
         };
         Some(Message { at, source, length, destinations })
     }
 }
 
-/// The failures before the first success of trials that succeed with this probability.
-fn geometric(rng: &mut impl Rng, probability: f64) -> u64 {
-    if probability >= 1.0 {
+/// The failures before the first success of trials, from the logarithm of the probability that one fails.
+fn geometric(rng: &mut impl Rng, log_failure: f64) -> u64 {
+    if log_failure == f64::NEG_INFINITY {
         return 0;
     }
     // Inversion; 1 - u is never 0.
     let u: f64 = rng.random();
-    ((1.0 - u).ln() / (-probability).ln_1p()) as u64
+    ((1.0 - u).ln() / log_failure) as u64
 }
 
 impl Iterator for Generator {
     type Item = Message;
 
+    #[allow(clippy::inline_always, reason = "a message is more than fits into registers")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Message> {
         loop {
             let (at, node) = self.arrivals.pop()?;

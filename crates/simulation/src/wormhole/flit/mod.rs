@@ -38,6 +38,7 @@ pub struct FlitMovement {
 impl Flits for FlitMovement {
     type OfPath = PathFlits;
     type OfTree = TreeFlits;
+    type Spare = ();
 
     fn reset(flits: &mut PathFlits) {
         flits.reset();

@@ -98,21 +98,24 @@ impl PathFlits {
             cross(last, left[last]);
         }
         let (mut ahead, mut here) = (left[last], left[last - 1]);
-        let mut follow = |left: &mut [u32], vertex: usize, supply: u32| {
+        let mut follow = |left: &mut u32, vertex: usize, supply: u32| {
             if supply > here && here - ahead < buffer {
                 here += 1;
-                left[vertex] = here;
+                *left = here;
                 moved = true;
                 cross(vertex, here);
             }
             (ahead, here) = (here, supply);
         };
         let tail = route.tail as usize;
-        for vertex in (tail.max(1)..last).rev() {
-            follow(left, vertex, left[vertex - 1]);
+        let behind = tail.max(1) - 1;
+        let among = &mut left[behind..last];
+        for place in (1..among.len()).rev() {
+            let supply = among[place - 1];
+            follow(&mut among[place], behind + place, supply);
         }
         if tail == 0 {
-            follow(left, 0, flits);
+            follow(&mut left[0], 0, flits);
         }
         Step { moved, header_arrived: self.header_arrived(), tail_left: self.left[route.tail as usize] == flits }
     }
@@ -236,7 +239,10 @@ impl<O: Observer> FlitEngine<'_, O> {
         if self.core.departs(slot, vertex, now) {
             self.core.deliver(slot, vertex);
         }
-        let Route::Path(route, _) = &self.core.worms[slot as usize].route else { return false };
+        let Route::Path(route, _) = &mut self.core.worms[slot as usize].route else { return false };
+        if !O::RELEASES && route.leaves_behind(vertex) {
+            return false;
+        }
         let done = route.complete && vertex == route.last();
         self.core.report_departures(slot, now + 1);
         if done {

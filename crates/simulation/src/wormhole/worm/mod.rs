@@ -10,8 +10,6 @@ pub(crate) mod parts;
 mod paths;
 mod trees;
 
-use std::collections::VecDeque;
-
 use wormcast_network::ChannelId;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
@@ -19,8 +17,8 @@ use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
 use crate::core::part::Leaving;
-use crate::core::worm::{Flits, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
-use crate::core::{Event, Kind};
+use crate::core::worm::{Flits, Follows, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
+use crate::core::{Core, Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
@@ -40,8 +38,6 @@ pub struct WormMovement {
     found: Vec<(u32, Cycle)>,
     /// What a tree was granted in the step at hand.
     copies: Granted,
-    /// Windows of path worms that are gone, kept for their memory.
-    windows: Vec<VecDeque<Late>>,
 }
 
 /// What is known of the flits of a worm that branches.
@@ -77,9 +73,12 @@ impl BranchTimes {
 impl Flits for WormMovement {
     type OfPath = PathTimes;
     type OfTree = BranchTimes;
+    /// Windows.
+    type Spare = Vec<Vec<Late>>;
 
+    #[inline]
     fn reset(times: &mut PathTimes) {
-        *times = PathTimes::default();
+        times.reset();
     }
 
     #[inline]
@@ -101,12 +100,16 @@ impl Flits for WormMovement {
     /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
     #[allow(clippy::inline_always, reason = "on every hop, from a function that seems long enough without it")]
     #[inline(always)]
-    fn goes_on<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O>) -> bool {
+    fn goes_on<O: Observer>(
+        worm: &mut WormState<Self>,
+        at: Place,
+        surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> Follows {
         let Place { slot, vertex, now } = at;
-        let Surroundings { config, channels, reports } = surroundings;
-        let Route::Path(route, times) = &mut worm.route else { return false };
+        let Surroundings { config, spare, channels, .. } = surroundings;
+        let Route::Path(route, times) = &mut worm.route else { return Follows::Nothing };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
-        times.header_leaves(route, vertex, now, pace);
+        times.header_leaves(route, vertex, now, pace, spare);
         if !route.complete {
             // It enters the next router. If it is stripped there, the next flit is there by then.
             let mut freed = now;
@@ -121,14 +124,24 @@ impl Flits for WormMovement {
             } else {
                 channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
             }
+            // Most headers are still within the reach of the flits behind them: no departure can be known.
+            if !times.has_more(vertex + 1) {
+                return Follows::Nothing;
+            }
         }
-        // Most headers are still within the reach of the flits behind them: no departure can be known.
-        if times.has_more(route, vertex + 1, pace) {
-            let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
-            let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
-            times.settle(route, vertex + 1, pace, departures);
-        }
-        true
+        Follows::Departures
+    }
+
+    #[allow(clippy::inline_always, reason = "twice a message")]
+    #[inline(always)]
+    fn settle<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O, Self::Spare>) {
+        let Place { slot, vertex, now } = at;
+        let Surroundings { config, spare, channels, reports } = surroundings;
+        let Route::Path(route, times) = &mut worm.route else { return };
+        let pace = Pace { flits: worm.flits, buffer: config.buffer };
+        let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
+        let departures = Departures::new((worm.id, slot), of_worm, now, channels, reports);
+        times.settle(route, vertex + 1, pace, (departures, spare));
     }
 }
 
@@ -174,11 +187,13 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         match &mut worm.route {
             Route::Path(_, times) => {
                 if vertex == 0 {
-                    times.start(self.movement.windows.pop().unwrap_or_default());
+                    times.start(Pace { flits: worm.flits, buffer: core.config.buffer });
                 }
-                let surroundings =
-                    Surroundings { config: &core.config, channels: &mut core.channels, reports: &mut core.reports };
-                WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings);
+                let Core { config, spare, channels, reports, .. } = core;
+                let surroundings = Surroundings { config, spare, channels, reports };
+                if WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings) == Follows::Departures {
+                    core.settle(slot, vertex);
+                }
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {
                 times.grow(route);
@@ -247,7 +262,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Route::Path(route, times) => {
                 let done = route.complete && which == route.last();
                 if done {
-                    self.movement.windows.push(times.retire());
+                    times.retire(&mut core.spare);
                 }
                 if O::RELEASES {
                     core.report_departures(slot, core.now + 1);

@@ -5,8 +5,6 @@
 //! leaves vertex v in the maximum, over all m >= v with F - (m - v)B >= f(m), of h(m) + F - (m - v)B - f(m); where a router
 //! strips, the stripped flit counts like one that leaves.
 
-use std::collections::VecDeque;
-
 use crate::core::departures::Departures;
 use crate::core::worm::{Hop, PathRoute};
 use crate::observers::observer::{Cycle, Observer};
@@ -19,26 +17,30 @@ use crate::observers::observer::{Cycle, Observer};
 pub struct PathTimes {
     /// The first vertex whose departure is not known.
     settled: u32,
+    /// It will be as soon as the header has left all vertices before this one; 0 if that has to be [looked for](Self::settle).
+    due: u32,
     /// The first vertex of the window, or 0: the processor never holds the maximum of a window that begins behind it.
     late: u32,
-    /// When the header left the vertex that it left last, or `Cycle::MAX`.
-    left_at: Cycle,
     /// Whether an address flit was stripped.
     strips: bool,
+    /// When the header left the vertex that it left last, or `Cycle::MAX`.
+    left_at: Cycle,
     /// The number of the first flit that left the vertex that the header left last.
     passed: u32,
     /// Vertices before this one have been put into the window, if something was stripped.
     window_end: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
-    window: VecDeque<Late>,
+    window: Vec<Late>,
+    /// The first of them that counts.
+    first: u32,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
     strip_at: Cycle,
 }
 
 /// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
 #[derive(Clone, Copy)]
-pub(super) struct Late {
+pub struct Late {
     vertex: u32,
     weight: i64,
 }
@@ -57,10 +59,10 @@ impl Pace {
         i64::from(self.flits) - (u64::from(m - v) * u64::from(self.buffer)) as i64
     }
 
-    /// Whether no flit has to leave vertex m before the last one can leave vertex v.
+    /// So many vertices ahead, no flit has to leave before the last one can.
     #[inline]
-    fn reaches(self, m: u32, v: u32) -> bool {
-        u64::from(m - v) * u64::from(self.buffer) >= u64::from(self.flits)
+    fn reach(self) -> u32 {
+        self.flits.div_ceil(self.buffer)
     }
 
     /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
@@ -70,26 +72,46 @@ impl Pace {
 }
 
 impl PathTimes {
-    /// The worm enters the network; `window` is empty.
-    pub(super) fn start(&mut self, window: VecDeque<Late>) {
-        *self = Self { window, passed: 1, left_at: Cycle::MAX, strip_at: Cycle::MAX, ..Self::default() };
+    /// Another worm, which is not in the network yet; the one before has retired.
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        (self.settled, self.passed) = (0, 0);
+    }
+
+    /// The worm enters the network.
+    #[inline]
+    pub(super) fn start(&mut self, pace: Pace) {
+        debug_assert!(self.settled == 0 && self.window.is_empty());
+        self.due = pace.reach();
+        (self.passed, self.late, self.window_end, self.strips) = (1, 0, 0, false);
+        (self.left_at, self.strip_at) = (Cycle::MAX, Cycle::MAX);
     }
 
     /// The worm has left it: gives the memory of its window back.
-    pub(super) fn retire(&mut self) -> VecDeque<Late> {
-        self.window.clear();
-        std::mem::take(&mut self.window)
+    #[inline]
+    pub(super) fn retire(&mut self, spare: &mut Vec<Vec<Late>>) {
+        if self.window.capacity() > 0 {
+            self.forget_all();
+            spare.push(std::mem::take(&mut self.window));
+        }
     }
 
     /// The header leaves a vertex.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
-    pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle, pace: Pace) {
+    pub(super) fn header_leaves(
+        &mut self,
+        route: &mut PathRoute,
+        vertex: u32,
+        now: Cycle,
+        pace: Pace,
+        spare: &mut Vec<Vec<Late>>,
+    ) {
         route.hop_mut(vertex).leaves = now;
         if self.strips {
             self.leaves_stripping(route, vertex, now);
         } else if now.saturating_sub(self.left_at) > Cycle::from(pace.buffer) {
-            self.add_to_window(route, vertex, pace);
+            self.add_to_window(route, vertex, pace, spare);
         }
         self.left_at = now;
     }
@@ -107,15 +129,16 @@ impl PathTimes {
     pub(super) fn strips(&mut self, strip_at: Cycle) {
         self.strip_at = strip_at;
         if !std::mem::replace(&mut self.strips, true) {
-            self.window.clear();
+            self.due = 0;
+            self.forget_all();
             self.window_end = self.settled;
         }
     }
 
     /// The last of what every hop looks at.
     #[cfg(test)]
-    pub(super) fn last_of_every_hop(&self) -> &bool {
-        &self.strips
+    pub(super) fn last_of_every_hop(&self) -> &Cycle {
+        &self.left_at
     }
 
     #[inline]
@@ -128,28 +151,29 @@ impl PathTimes {
         self.settled.checked_sub(1).map_or(0, |last| route.hop(last).departs)
     }
 
-    /// Whether [`settle`](Self::settle) may find anything.
+    /// Whether [`settle`](Self::settle) may find anything, unless the route is complete: then it does.
     #[inline]
-    pub(super) fn has_more(&self, route: &PathRoute, known: u32, pace: Pace) -> bool {
-        self.strips || route.complete || pace.reaches(known, self.settled)
+    pub(super) fn has_more(&self, known: u32) -> bool {
+        known >= self.due
     }
 
     /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
     /// vertices and tells of them. O(1) amortised a vertex.
-    #[inline(never)]
+    #[allow(clippy::inline_always, reason = "twice a message, from one place")]
+    #[inline(always)]
     pub(super) fn settle<O: Observer>(
         &mut self,
         route: &mut PathRoute,
         known: u32,
         pace: Pace,
-        mut departures: Departures<'_, O>,
+        (mut departures, spare): (Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
         if self.strips {
-            self.settle_windows(route, known, pace, &mut departures);
+            self.settle_windows(route, known, pace, (&mut departures, spare));
         } else if route.complete {
             self.settle_rest(route, known, pace, &mut departures);
         } else {
-            while pace.reaches(known, self.settled) {
+            while self.has_more(known) {
                 self.settle_first(route, pace, &mut departures);
             }
         }
@@ -164,7 +188,7 @@ impl PathTimes {
             self.forget_until(v);
         }
         if self.late != 0
-            && let Some(late) = self.window.front()
+            && let Some(late) = self.front()
         {
             // The first flit is the header.
             held_until =
@@ -174,29 +198,51 @@ impl PathTimes {
         hop.departs = held_until + Cycle::from(pace.flits - 1);
         let hop = *hop;
         self.settled += 1;
+        self.due += 1;
         departures.found(route, v, hop);
     }
 
     /// Takes the vertices out of the window that the first one waits for no longer.
     #[inline(never)]
     fn forget_until(&mut self, v: u32) {
-        while self.window.front().is_some_and(|late| late.vertex <= v) {
-            self.window.pop_front();
+        while self.front().is_some_and(|late| late.vertex <= v) {
+            self.first += 1;
         }
-        self.late = self.window.front().map_or(0, |late| late.vertex);
+        self.late = self.front().map_or(0, |late| late.vertex);
+    }
+
+    /// The first vertex of the window.
+    #[inline]
+    fn front(&self) -> Option<&Late> {
+        self.window.get(self.first as usize)
+    }
+
+    #[inline]
+    fn forget_all(&mut self) {
+        self.window.clear();
+        self.first = 0;
     }
 
     /// Adds a vertex to the window, which takes those out that it outweighs.
     #[inline(never)]
-    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace) {
+    fn add_to_window(&mut self, route: &PathRoute, vertex: u32, pace: Pace, spare: &mut Vec<Vec<Late>>) {
+        if self.window.capacity() == 0 {
+            self.window = spare.pop().unwrap_or_default();
+        }
         let weight = pace.weight(vertex, route.hop(vertex));
-        while self.window.back().is_some_and(|late| late.weight <= weight) {
-            self.window.pop_back();
+        let first = self.first as usize;
+        while self.window.len() > first && self.window.last().is_some_and(|late| late.weight <= weight) {
+            self.window.pop();
         }
-        if self.window.is_empty() {
+        if self.window.len() <= first {
             self.late = vertex;
+            self.forget_all();
+        } else if first > self.window.len() / 2 {
+            // Those that no longer count are most.
+            self.window.drain(..first);
+            self.first = 0;
         }
-        self.window.push_back(Late { vertex, weight });
+        self.window.push(Late { vertex, weight });
     }
 
     /// The times where something is stripped.
@@ -206,7 +252,7 @@ impl PathTimes {
         route: &mut PathRoute,
         known: u32,
         pace: Pace,
-        departures: &mut Departures<'_, O>,
+        (departures, spare): (&mut Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
         let passed = self.passed;
         while self.settled < known {
@@ -227,13 +273,13 @@ impl PathTimes {
                 if pace.flit(self.window_end, v) < i64::from(hop.first) {
                     break;
                 }
-                self.add_to_window(route, self.window_end, pace);
+                self.add_to_window(route, self.window_end, pace, spare);
                 self.window_end += 1;
             }
-            while self.window.front().is_some_and(|late| late.vertex < v) {
-                self.window.pop_front();
+            while self.front().is_some_and(|late| late.vertex < v) {
+                self.first += 1;
             }
-            if let Some(late) = self.window.front() {
+            if let Some(late) = self.front() {
                 let start = i64::from(pace.flits) + (u64::from(v) * u64::from(pace.buffer)) as i64;
                 last = last.max(late.weight + start);
             }

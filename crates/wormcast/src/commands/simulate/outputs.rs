@@ -134,6 +134,7 @@ impl Observer for Interruption {
     const RELEASES: bool = false;
     const CHANNELS: bool = false;
 
+    #[inline]
     fn done(&self) -> bool {
         // Called in every cycle in which something happens.
         const SELDOM: usize = 1 << 10;
