@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, RouterId, Stages};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, Stages};
 
 use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, follow_step_by_step};
 use crate::relations::destination_tag::DESTINATION_TAG;
 use crate::relations::up_down::UP_DOWN;
 use crate::turns::turn_routing::Adaptivity;
@@ -137,6 +137,41 @@ impl RoutingRelation for Turnaround {
         }
     }
 
+    fn follow(
+        &self,
+        from: RouterId,
+        arrived: Option<ChannelId>,
+        to: RouterId,
+        candidates: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let Self { network, stages, .. } = self;
+        if arrived.is_some() || stages.stage(from) > 0 || stages.stage(to) > 0 {
+            return follow_step_by_step(self, (from, arrived), to, candidates, route);
+        }
+        let (radix, towards) = (stages.radix(), stages.position(to));
+        let (mut at, mut place, mut weight, mut lefts) = (from, stages.position(from), 1, 0);
+        let mut take = |at: RouterId, port: u32| {
+            let channel = network.output(at, port)?;
+            route.push(channel);
+            Some(network.to(channel))
+        };
+        // Up, by the port that it came by, until the destination is below.
+        let mut straight = towards % radix;
+        while place / weight != towards / weight {
+            let Some(next) = take(at, lefts + straight) else { return false };
+            let digit = place / weight % radix;
+            place = place - digit * weight + straight * weight;
+            (at, straight, weight, lefts) = (next, digit, weight * radix, radix);
+        }
+        while weight > 1 {
+            weight /= radix;
+            let Some(next) = take(at, towards / weight % radix) else { return false };
+            at = next;
+        }
+        at == to
+    }
+
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities { multidestination: Some(self), ..RoutingCapabilities::default() }
     }
@@ -152,21 +187,21 @@ impl MultidestinationRouting for Turnaround {
         let Self { network, stages, .. } = self;
         decision.reset(destinations.len(), false);
         let (first, count) = below(stages, at);
-        let outside = |(place, &word): (usize, &u64)| word & !node_set::mask(place, first, first + count) != 0;
-        if destinations.iter().enumerate().any(outside) {
+        if !node_set::is_within(destinations, first, first + count) {
             let lowest = node_set::members(destinations).next().map_or(0, |node| node.raw() / stages.radix());
             self.up(at, arrived, lowest, &mut decision.channels);
             return;
         }
         decision.reset(destinations.len(), true);
         if stages.stage(at) == 0 {
-            decision.deliveries.extend(node_set::members(destinations));
+            let nodes = (first..first + count).map(NodeId::new);
+            decision.deliveries.extend(nodes.filter(|&node| node_set::contains(destinations, node)));
             return;
         }
         // Left port j leads to the j-th part of the nodes below.
         let part = count / stages.radix();
         for (start, channel) in (first..first + count).step_by(part as usize).zip(network.outputs(at)) {
-            decision.branch(channel, destinations, |place| node_set::mask(place, start, start + part));
+            decision.branch_to_range(channel, destinations, start, start + part);
         }
     }
 }
