@@ -99,7 +99,11 @@ impl HeaderFlitTimes {
     pub(super) fn new(route: &TreeRoute, header: u32, length: u32, buffer: u32) -> Self {
         let source = HeaderFlitVertex { data_enters: Some(0), settled: true, ..HeaderFlitVertex::NEW };
         let data = TreeTimes::behind_header(route, length, buffer);
-        let mut times = Self { vertices: vec![source], flits: Vec::new(), data, length, buffer, lost: None };
+        // What short headers need, all at once.
+        let room = 8 * header.min(16) as usize;
+        let (mut vertices, flits) = (Vec::with_capacity(room), Vec::with_capacity(2 * room));
+        vertices.push(source);
+        let mut times = Self { vertices, flits, data, length, buffer, lost: None };
         // The processor has the whole worm from the beginning on.
         (1..=header).for_each(|number| times.enter(0, number, 0));
         times
