@@ -156,8 +156,8 @@ impl ForkingTrees {
         Plan { worms: vec![self.worm(multicast.source(), multicast.destinations())] }
     }
 
-    /// A tree worm to some nodes, the source not among them. O(destinations x hops to the farthest one) by parts, and in order of dimensions O(destinations log
-    /// destinations), and for each hop O(log destinations).
+    /// A tree worm to some nodes, the source not among them. In order of dimensions O((destinations + channels) x log destinations), by parts O(destinations x hops to
+    /// the farthest one).
     pub(crate) fn worm(&self, source: NodeId, destinations: &[NodeId]) -> Worm {
         match self.rule {
             Rule::InOrder(first) => self.worm_in_order(first, source, destinations),

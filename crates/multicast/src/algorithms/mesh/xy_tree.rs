@@ -41,7 +41,7 @@ pub(crate) const YX: &str = "yx";
 /// deliver. `yx-tree` is its mirror image. Worms do not fork on shortest paths to as few channels as possible: [`rpm`](crate::RPM) takes fewer.
 ///
 /// On 2-D meshes. Safe where buffers hold whole messages and branches are independent and reserved separately, which is the default; in lockstep two worms can deadlock.
-/// O(destinations log destinations), and for each channel O(log destinations).
+/// O((destinations + channels) x log destinations).
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, algorithm_by_name};
