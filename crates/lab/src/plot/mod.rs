@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn rows_may_be_compressed_together() {
         for (width, height) in [(700, 300), (32, 16), (1, 1), (1, 40)] {
-            let colour = |i: u32| if i / 900 % 3 == 0 { (i * i / 7 % 251) as u8 } else { 255 };
+            let colour = |i: u32| if i / 900 % 3 == 0 { (i.wrapping_mul(i) / 7 % 251) as u8 } else { 255 };
             let pixels: Vec<u8> = (0..width * height * 3).map(colour).collect();
             let mut bytes = Vec::new();
             let mut encoder = header(&mut bytes, width, height);

@@ -77,6 +77,14 @@ impl Turnaround {
         Err(Unsupported::new(name(choice), TURNAROUND.needs, network).with_hint(&hint))
     }
 
+    /// The preferred one of the channels to the right, for a worm that goes up at `at` to the switch at the position `towards`.
+    #[inline]
+    fn straight_on(&self, at: RouterId, arrived: Option<ChannelId>, towards: u32) -> u32 {
+        let Self { network, stages, .. } = self;
+        let came_by = arrived.and_then(|channel| network.port_of(network.reverse(channel)));
+        came_by.filter(|&port| port < stages.radix()).unwrap_or_else(|| stages.digit(towards, stages.stage(at)))
+    }
+
     /// Replaces `out` by the channels to the right, the preferred one first; `towards` is the position of the destination's switch.
     fn up(&self, at: RouterId, arrived: Option<ChannelId>, towards: u32, out: &mut Vec<ChannelId>) {
         out.clear();
@@ -85,9 +93,7 @@ impl Turnaround {
         // Channels are in the order of ports; those to the right are the last.
         let outputs = network.outputs(at);
         let lefts = outputs.len().saturating_sub(radix as usize);
-        let came_by = arrived.and_then(|channel| network.port_of(network.reverse(channel)));
-        let start = || stages.digit(towards, stages.stage(at));
-        let straight = came_by.filter(|&port| port < radix).unwrap_or_else(start) as usize;
+        let straight = self.straight_on(at, arrived, towards) as usize;
         let rights = outputs.skip(lefts);
         let count = if self.choice == Adaptivity::First { 1 } else { radix as usize };
         out.extend(rights.clone().skip(straight).chain(rights.take(straight)).take(count));
@@ -146,26 +152,29 @@ impl RoutingRelation for Turnaround {
         route: &mut Vec<ChannelId>,
     ) -> bool {
         let Self { network, stages, .. } = self;
-        if arrived.is_some() || stages.stage(from) > 0 || stages.stage(to) > 0 {
+        if stages.stage(to) > 0 {
             return follow_step_by_step(self, (from, arrived), to, candidates, route);
         }
         let (radix, towards) = (stages.radix(), stages.position(to));
-        let (mut at, mut place, mut weight, mut lefts) = (from, stages.position(from), 1, 0);
+        let (mut at, mut stage, mut place) = (from, stages.stage(from), stages.position(from));
+        let mut weight = stages.weight(stage);
         let mut take = |at: RouterId, port: u32| {
             let channel = network.output(at, port)?;
             route.push(channel);
             Some(network.to(channel))
         };
         // Up, by the port that it came by, until the destination is below.
-        let mut straight = towards % radix;
+        let mut straight = self.straight_on(from, arrived, towards);
         while place / weight != towards / weight {
+            // Ports to the left come first.
+            let lefts = if stage == 0 { 0 } else { radix };
             let Some(next) = take(at, lefts + straight) else { return false };
             let digit = place / weight % radix;
             place = place - digit * weight + straight * weight;
-            (at, straight, weight, lefts) = (next, digit, weight * radix, radix);
+            (at, straight, stage, weight) = (next, digit, stage + 1, weight * radix);
         }
-        while weight > 1 {
-            weight /= radix;
+        while stage > 0 {
+            (stage, weight) = (stage - 1, weight / radix);
             let Some(next) = take(at, towards / weight % radix) else { return false };
             at = next;
         }
