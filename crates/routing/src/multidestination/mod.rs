@@ -80,10 +80,10 @@ pub mod node_set {
     /// Whether all members are from `first` to before `end`, which are nodes of the network.
     #[inline]
     pub(crate) fn is_within(set: &[u64], first: u32, end: u32) -> bool {
-        let places = places(first, end);
+        let mut places = places(first, end);
         is_empty(&set[..places.start])
             && is_empty(&set[places.end..])
-            && places.into_iter().all(|place| set[place] & !mask(place, first, end) == 0)
+            && places.all(|place| set[place] & !mask(place, first, end) == 0)
     }
 
     /// The mask of the nodes from `first` to before `end` in one word.
