@@ -329,6 +329,7 @@ mod tests {
             "torus:4x3",
             "hypercube:4",
             "bmin:2x3",
+            "bmin:3x3",
             "omega:2x3",
             "random:nodes=14,degree=3,seed=1",
         ] {
@@ -337,18 +338,22 @@ mod tests {
             let ascending = ECube::new(&network).map(|e_cube| Box::new(e_cube.ascending()) as Box<dyn RoutingRelation>);
             for relation in made.chain(ascending) {
                 let mut candidates = Vec::new();
-                for (from, to) in network.router_ids().flat_map(|from| network.router_ids().map(move |to| (from, to))) {
+                let pairs = network.router_ids().flat_map(|from| network.router_ids().map(move |to| (from, to)));
+                let started =
+                    |(from, to)| [None].into_iter().chain(network.inputs(from).map(Some)).map(move |by| (from, by, to));
+                for (from, arrived, to) in pairs.flat_map(started) {
                     let (mut at, mut way) = (from, Vec::new());
-                    while at != to {
-                        relation.candidates(at, way.last().copied(), to, &mut candidates);
+                    while at != to && way.len() < longest_way(&network) {
+                        relation.candidates(at, way.last().copied().or(arrived), to, &mut candidates);
                         let Some(&channel) = candidates.first() else { break };
                         way.push(channel);
                         at = network.to(channel);
                     }
                     let mut route = Vec::new();
-                    let arrives = relation.follow(from, None, to, &mut candidates, &mut route);
-                    assert_eq!((arrives, &route), (at == to, &way), "{} on {spec}: {from} to {to}", relation.name());
-                    assert_eq!(append_route(relation.as_ref(), from, None, to, &mut Vec::new()).is_ok(), arrives);
+                    let arrives = relation.follow(from, arrived, to, &mut candidates, &mut route);
+                    let name = relation.name();
+                    assert_eq!((arrives, &route), (at == to, &way), "{name} on {spec}: {from} to {to}, by {arrived:?}");
+                    assert_eq!(append_route(relation.as_ref(), from, arrived, to, &mut Vec::new()).is_ok(), arrives);
                     compared += usize::from(arrives);
                 }
             }

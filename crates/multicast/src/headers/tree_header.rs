@@ -93,13 +93,16 @@ impl TreeHeader {
             let nodes: Vec<NodeId> = delivers.iter().map(|&(_, node)| node).collect();
             let first_node = network.nodes_of(router).next().map_or(0, NodeId::raw);
             let node_bits = nodes.iter().fold(0, |bits, node| bits | 1u128 << (node.raw() - first_node));
-            let position = entered.map(|(channel, parent)| {
-                encoding.branches.push(Branch { channel, parent, delivers: nodes.clone() });
-                encoding.branches.len() as u32 - 1
-            });
-            if position.is_none() {
-                encoding.delivers = nodes;
-            }
+            let position = match entered {
+                Some((channel, parent)) => {
+                    encoding.branches.push(Branch { channel, parent, delivers: nodes });
+                    Some(encoding.branches.len() as u32 - 1)
+                }
+                None => {
+                    encoding.delivers = nodes;
+                    None
+                }
+            };
             let (children, first) = (work.len(), network.outputs(router).next().map_or(0, ChannelId::raw));
             let mut outputs = 0;
             for &child in tree.children(router) {
@@ -132,8 +135,8 @@ struct Part<'a> {
     run: &'a [(u32, NodeId)],
 }
 
-/// Where the numbers below `limit` end, searched for from both ends at once: O(log) of the shorter part.
-fn end_of_run(run: &[(u32, NodeId)], limit: u32) -> usize {
+/// Where the numbers below `limit` end, of which the first is one, searched for from both ends at once: O(log) of the shorter part.
+pub(crate) fn end_of_run(run: &[(u32, NodeId)], limit: u32) -> usize {
     let mut step = 1;
     loop {
         if step >= run.len() {

@@ -11,6 +11,8 @@ use crate::relation::RoutingRelation;
 ///
 /// Functions on slices, so that engines can keep sets wherever they like.
 pub mod node_set {
+    use std::ops::Range;
+
     use wormcast_network::NodeId;
 
     /// The words that a set of these many nodes takes.
@@ -67,6 +69,21 @@ pub mod node_set {
                 Some(NodeId::new(place as u32 * 64 + bit))
             })
         })
+    }
+
+    /// The words that have nodes from `first` to before `end`.
+    #[inline]
+    pub(crate) fn places(first: u32, end: u32) -> Range<usize> {
+        first as usize / 64..(end as usize).div_ceil(64)
+    }
+
+    /// Whether all members are from `first` to before `end`, which are nodes of the network.
+    #[inline]
+    pub(crate) fn is_within(set: &[u64], first: u32, end: u32) -> bool {
+        let mut places = places(first, end);
+        is_empty(&set[..places.start])
+            && is_empty(&set[places.end..])
+            && places.all(|place| set[place] & !mask(place, first, end) == 0)
     }
 
     /// The mask of the nodes from `first` to before `end` in one word.
@@ -181,6 +198,20 @@ impl Decision {
             self.channels.push(channel);
         }
     }
+
+    /// Adds a branch with the destinations from `first` to before `end`, unless there are none.
+    #[inline]
+    pub(crate) fn branch_to_range(&mut self, channel: ChannelId, destinations: &[u64], first: u32, end: u32) {
+        let within = |place| destinations[place] & node_set::mask(place, first, end);
+        let places = node_set::places(first, end);
+        if places.clone().all(|place| within(place) == 0) {
+            return;
+        }
+        let start = self.subsets.len();
+        self.subsets.resize(start + destinations.len(), 0);
+        places.for_each(|place| self.subsets[start + place] = within(place));
+        self.channels.push(channel);
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +227,24 @@ mod tests {
             let members: Vec<u32> = node_set::members(&set).map(NodeId::raw).collect();
             prop_assert_eq!(&members, &(first..end).collect::<Vec<_>>());
             prop_assert_eq!(node_set::len(&set), length as usize);
-            prop_assert_eq!(set, node_set::of(448, members.into_iter().map(NodeId::new)));
+            prop_assert_eq!(&set, &node_set::of(448, members.into_iter().map(NodeId::new)));
+            let (mut whole, mut range) = (Decision::default(), Decision::default());
+            for (decision, by_range) in [(&mut whole, false), (&mut range, true)] {
+                decision.reset(7, true);
+                let all = node_set::of(448, (0..448).filter(|id| id % 3 == 0).map(NodeId::new));
+                for (first, end) in [(first, end), (0, 64), (first, first + 1)] {
+                    if by_range {
+                        decision.branch_to_range(ChannelId::new(first), &all, first, end);
+                    } else {
+                        decision.branch(ChannelId::new(first), &all, |place| node_set::mask(place, first, end));
+                    }
+                }
+            }
+            prop_assert_eq!(whole, range);
+            for (first, end) in [(first, end), (first + 1, end + 1), (first, end + 1), (0, 448), (first.saturating_sub(1), end)] {
+                let within = node_set::members(&set).all(|node| (first..end).contains(&node.raw()));
+                prop_assert_eq!(node_set::is_within(&set, first, end), within);
+            }
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, RouterId, Stages};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, Stages};
 
 use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, follow_step_by_step};
 use crate::relations::destination_tag::DESTINATION_TAG;
 use crate::relations::up_down::UP_DOWN;
 use crate::turns::turn_routing::Adaptivity;
@@ -77,6 +77,14 @@ impl Turnaround {
         Err(Unsupported::new(name(choice), TURNAROUND.needs, network).with_hint(&hint))
     }
 
+    /// The preferred one of the channels to the right, for a worm that goes up at `at` to the switch at the position `towards`.
+    #[inline]
+    fn straight_on(&self, at: RouterId, arrived: Option<ChannelId>, towards: u32) -> u32 {
+        let Self { network, stages, .. } = self;
+        let came_by = arrived.and_then(|channel| network.port_of(network.reverse(channel)));
+        came_by.filter(|&port| port < stages.radix()).unwrap_or_else(|| stages.digit(towards, stages.stage(at)))
+    }
+
     /// Replaces `out` by the channels to the right, the preferred one first; `towards` is the position of the destination's switch.
     fn up(&self, at: RouterId, arrived: Option<ChannelId>, towards: u32, out: &mut Vec<ChannelId>) {
         out.clear();
@@ -85,9 +93,7 @@ impl Turnaround {
         // Channels are in the order of ports; those to the right are the last.
         let outputs = network.outputs(at);
         let lefts = outputs.len().saturating_sub(radix as usize);
-        let came_by = arrived.and_then(|channel| network.port_of(network.reverse(channel)));
-        let start = || stages.digit(towards, stages.stage(at));
-        let straight = came_by.filter(|&port| port < radix).unwrap_or_else(start) as usize;
+        let straight = self.straight_on(at, arrived, towards) as usize;
         let rights = outputs.skip(lefts);
         let count = if self.choice == Adaptivity::First { 1 } else { radix as usize };
         out.extend(rights.clone().skip(straight).chain(rights.take(straight)).take(count));
@@ -137,6 +143,44 @@ impl RoutingRelation for Turnaround {
         }
     }
 
+    fn follow(
+        &self,
+        from: RouterId,
+        arrived: Option<ChannelId>,
+        to: RouterId,
+        candidates: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let Self { network, stages, .. } = self;
+        if stages.stage(to) > 0 {
+            return follow_step_by_step(self, (from, arrived), to, candidates, route);
+        }
+        let (radix, towards) = (stages.radix(), stages.position(to));
+        let (mut at, mut stage, mut place) = (from, stages.stage(from), stages.position(from));
+        let mut weight = stages.weight(stage);
+        let mut take = |at: RouterId, port: u32| {
+            let channel = network.output(at, port)?;
+            route.push(channel);
+            Some(network.to(channel))
+        };
+        // Up, by the port that it came by, until the destination is below.
+        let mut straight = self.straight_on(from, arrived, towards);
+        while place / weight != towards / weight {
+            // Ports to the left come first.
+            let lefts = if stage == 0 { 0 } else { radix };
+            let Some(next) = take(at, lefts + straight) else { return false };
+            let digit = place / weight % radix;
+            place = place - digit * weight + straight * weight;
+            (at, straight, stage, weight) = (next, digit, stage + 1, weight * radix);
+        }
+        while stage > 0 {
+            (stage, weight) = (stage - 1, weight / radix);
+            let Some(next) = take(at, towards / weight % radix) else { return false };
+            at = next;
+        }
+        at == to
+    }
+
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities { multidestination: Some(self), ..RoutingCapabilities::default() }
     }
@@ -152,21 +196,21 @@ impl MultidestinationRouting for Turnaround {
         let Self { network, stages, .. } = self;
         decision.reset(destinations.len(), false);
         let (first, count) = below(stages, at);
-        let outside = |(place, &word): (usize, &u64)| word & !node_set::mask(place, first, first + count) != 0;
-        if destinations.iter().enumerate().any(outside) {
+        if !node_set::is_within(destinations, first, first + count) {
             let lowest = node_set::members(destinations).next().map_or(0, |node| node.raw() / stages.radix());
             self.up(at, arrived, lowest, &mut decision.channels);
             return;
         }
         decision.reset(destinations.len(), true);
         if stages.stage(at) == 0 {
-            decision.deliveries.extend(node_set::members(destinations));
+            let nodes = (first..first + count).map(NodeId::new);
+            decision.deliveries.extend(nodes.filter(|&node| node_set::contains(destinations, node)));
             return;
         }
         // Left port j leads to the j-th part of the nodes below.
         let part = count / stages.radix();
         for (start, channel) in (first..first + count).step_by(part as usize).zip(network.outputs(at)) {
-            decision.branch(channel, destinations, |place| node_set::mask(place, start, start + part));
+            decision.branch_to_range(channel, destinations, start, start + part);
         }
     }
 }

@@ -158,6 +158,35 @@ impl TurnRouting {
         }
     }
 
+    /// Follows a route by the first of the nearest channels: the one behind a channel is nearer by one hop.
+    #[inline]
+    fn descend(
+        &self,
+        (mut at, mut arrived): (RouterId, Option<ChannelId>),
+        target: RouterId,
+        distance: impl Fn(ChannelId) -> u32,
+        unreachable: u32,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let network = &*self.network;
+        let mut hops = match arrived.map(&distance) {
+            Some(hops) if hops == unreachable => return false,
+            Some(hops) => hops.saturating_sub(1),
+            None => network.outputs(at).map(&distance).min().unwrap_or(unreachable),
+        };
+        if hops == unreachable {
+            return false;
+        }
+        while at != target {
+            let permitted = |leaving| arrived.is_none_or(|arriving| self.turns.permits(network, arriving, leaving));
+            let next = network.outputs(at).find(|&leaving| distance(leaving) == hops && permitted(leaving));
+            let Some(next) = next else { return false };
+            route.push(next);
+            (at, arrived, hops) = (network.to(next), Some(next), hops.saturating_sub(1));
+        }
+        true
+    }
+
     /// The candidates among the nearest channels.
     #[inline]
     fn chosen<'c>(&self, nearest: &'c [ChannelId]) -> &'c [ChannelId] {
@@ -371,6 +400,25 @@ impl RoutingRelation for TurnRouting {
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.all_nearest(at, arrived, target, out);
         out.truncate(self.chosen(out).len());
+    }
+
+    fn follow(
+        &self,
+        from: RouterId,
+        arrived: Option<ChannelId>,
+        to: RouterId,
+        _: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let start = (from, arrived);
+        if from == to {
+            return true;
+        }
+        match self.row(to) {
+            Row::Narrow(row) => self.descend(start, to, |c| u32::from(row[c.index()]), u32::from(u8::MAX), route),
+            Row::Wide(row) => self.descend(start, to, |c| u32::from(row[c.index()]), u32::from(u16::MAX), route),
+            Row::Full(row) => self.descend(start, to, |c| row[c.index()], UNREACHABLE, route),
+        }
     }
 
     fn capabilities(&self) -> RoutingCapabilities<'_> {

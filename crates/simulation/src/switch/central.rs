@@ -384,12 +384,10 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
     }
 
-    /// An output has sent a flit of its register.
+    /// An output has sent what was in its register, and goes on with its packet.
     #[inline]
     pub(super) fn register_emptied(&mut self, output: usize) {
-        if self.lines[output].ready == 0
-            && self.lines[output].source == Source::Register
-            && let Memory::Central(central) = &mut self.memory
+        if let Memory::Central(central) = &mut self.memory
             && central.first_chunk[output] != NIL
         {
             central.readable(&self.wiring, output);

@@ -8,36 +8,30 @@ use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 impl<O: Observer> SwitchEngine<'_, O> {
     /// Every output sends a flit if it has one and there is a slot for it.
     pub(super) fn cross(&mut self) {
+        let mut active = std::mem::take(&mut self.active);
         let mut at = 0;
-        while at < self.active.len() {
-            let channel = self.active[at] as usize;
-            let line = &self.lines[channel];
-            let source = line.source;
-            let flit = match source {
-                Source::Crossbar => self.inputs[line.from as usize].avail > 0,
-                Source::Register => line.ready > 0,
-                Source::Node => true,
-                Source::Lockstep | Source::Idle => false,
-            };
-            if !flit || line.space == 0 {
+        while at < active.len() {
+            let channel = active[at] as usize;
+            let line = &mut self.lines[channel];
+            if line.ready == 0 || line.space == 0 {
                 at += 1;
                 continue;
             }
-            let from = line.from as usize;
-            match source {
-                Source::Crossbar => self.take(from, 1),
-                Source::Register => self.lines[channel].ready -= 1,
-                _ => {}
+            line.ready -= 1;
+            let (source, from, none_ready) = (line.source, line.from, line.ready == 0);
+            if source == Source::Crossbar {
+                self.take(from as usize, 1);
             }
             if self.send(channel) {
-                self.active.swap_remove(at);
-            } else {
-                at += 1;
+                active.swap_remove(at);
+                continue;
             }
-            if source == Source::Register {
+            if none_ready && source == Source::Register {
                 self.register_emptied(channel);
             }
+            at += 1;
         }
+        self.active = active;
         if matches!(&self.memory, Memory::Input(readers) if !readers.lockstep.is_empty()) {
             self.cross_in_lockstep();
         }
@@ -49,17 +43,13 @@ impl<O: Observer> SwitchEngine<'_, O> {
         self.moved = true;
         let line = &mut self.lines[channel];
         line.left -= 1;
-        let (packet, left) = (line.packet, line.left);
-        let flits = self.packets[packet].flits;
+        let (packet, flits, left) = (line.packet, line.flits, line.left);
         if channel < self.wiring.consumption {
             line.space -= 1;
             if left + 1 == flits {
                 self.enter(channel, packet);
             }
-            let delay = Cycle::from(self.config.fifo_delay());
-            let slot = (self.now + delay) % self.wheel.len() as Cycle;
-            self.wheel[slot as usize].push(channel as u32);
-            self.coming += 1;
+            self.crossed.push(channel as u32);
             if let Some(selector) = &mut self.selector
                 && selector.counts_flits()
                 && channel < self.wiring.links
@@ -92,9 +82,8 @@ impl<O: Observer> SwitchEngine<'_, O> {
     /// A packet's last flit has crossed a channel.
     fn finish(&mut self, channel: usize) {
         let line = &mut self.lines[channel];
-        let packet = line.packet;
-        (line.packet, line.source, line.from) = (NIL, Source::Idle, NIL);
-        let flits = self.packets[packet].flits;
+        let (packet, flits) = (line.packet, line.flits);
+        (line.packet, line.source, line.from, line.ready) = (NIL, Source::Idle, NIL, 0);
         let worm = self.worms[self.packets[packet].worm].id;
         self.observer.settled(self.now, ChannelId::new(channel as u32), flits);
         self.observer.released(self.now, worm, ChannelId::new(channel as u32), flits);
@@ -162,24 +151,24 @@ impl<O: Observer> SwitchEngine<'_, O> {
 
     /// Flits that have gone through the routing stages may leave their FIFOs from now on.
     pub(super) fn arrive(&mut self) {
-        let slot = (self.now % self.wheel.len() as Cycle) as usize;
-        let mut arrived = std::mem::take(&mut self.wheel[slot]);
+        self.coming += self.crossed.len() as u32;
+        self.wheel.push_back(std::mem::take(&mut self.crossed));
+        let mut arrived = self.wheel.pop_front().unwrap_or_default();
         self.coming -= arrived.len() as u32;
-        if !arrived.is_empty() {
-            self.moved = true;
-        }
+        self.moved |= !arrived.is_empty();
         for &channel in &arrived {
             let input = channel as usize;
             let fifo = &mut self.inputs[input];
             fifo.avail += 1;
             match fifo.state {
                 State::New => self.request(input),
+                State::Crossing => self.lines[fifo.output as usize].ready += 1,
                 State::Waiting | State::Admission | State::Writing => self.chunk_complete(input),
                 _ => {}
             }
         }
         arrived.clear();
-        self.wheel[slot] = arrived;
+        self.crossed = arrived;
     }
 
     /// Worms in lock-step send a flit on all branches, or on none.

@@ -102,10 +102,8 @@ impl<O: Observer> SwitchEngine<'_, O> {
     /// Whether a line has a flit but no slot for it.
     pub(super) fn blocked(&self, line: &Line) -> bool {
         let flit = match line.source {
-            Source::Idle => false,
-            Source::Node => true,
-            Source::Register => line.ready > 0,
-            Source::Crossbar | Source::Lockstep => self.inputs[line.from as usize].avail > 0,
+            Source::Lockstep => self.inputs[line.from as usize].avail > 0,
+            _ => line.ready > 0,
         };
         flit && line.space == 0
     }

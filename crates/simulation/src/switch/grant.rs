@@ -58,8 +58,10 @@ impl<O: Observer> SwitchEngine<'_, O> {
             return false;
         };
         self.start(output as usize, packet, Source::Crossbar, self.now + 1);
-        self.lines[output as usize].from = input as u32;
-        self.inputs[input].state = State::Crossing;
+        let fifo = &mut self.inputs[input];
+        (fifo.state, fifo.output) = (State::Crossing, output);
+        let line = &mut self.lines[output as usize];
+        (line.from, line.ready) = (input as u32, fifo.avail);
         self.stop_asking(input);
         true
     }

@@ -48,6 +48,9 @@ impl<O: Observer> SwitchEngine<'_, O> {
         let crossing = line.packet != NIL && line.packet == fifo.back;
         assert_eq!(flits, fifo.avail + coming + if crossing { line.left } else { 0 }, "flits of input {input}");
         assert_eq!(fifo.state == State::Empty, fifo.front == NIL, "input {input} is empty");
+        if fifo.state == State::Crossing {
+            assert_eq!(self.lines[fifo.output as usize].ready, fifo.avail, "flits of input {input} that can cross");
+        }
     }
 
     fn check_buffer(&self, central: &Central, switch: usize) {

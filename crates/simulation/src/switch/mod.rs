@@ -12,6 +12,8 @@ mod invariants;
 mod packets;
 mod wiring;
 
+use std::collections::VecDeque;
+
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Decision, MultidestinationRouting, NoRoute, RoutingCapabilities, RoutingRelation, Spread};
@@ -59,11 +61,13 @@ struct Line {
     source: Source,
     /// The packet that crosses; `NIL` if idle.
     packet: u32,
-    /// Its flits that have not crossed.
+    /// Its flits.
+    flits: u32,
+    /// Those that have not crossed.
     left: u32,
     /// Slots of the FIFO at the other end that are free, as far as is known here.
     space: u32,
-    /// Flits in the register.
+    /// Flits that can cross: of the node, in the input's FIFO or in the register; 0 in lock-step.
     ready: u32,
     /// The input that the packet comes from; `NIL` if from a node or a shared buffer.
     from: u32,
@@ -103,6 +107,8 @@ struct Input {
     /// The first packet and the last; `NIL`: none.
     front: u32,
     back: u32,
+    /// The output that the first packet crosses to, flit by flit.
+    output: u32,
 }
 
 /// An output that a packet at the head of a FIFO is to have.
@@ -135,8 +141,10 @@ pub struct SwitchEngine<'a, O> {
     inputs: Vec<Input>,
     /// Lines that are not idle.
     active: Vec<u32>,
+    /// Channels that flits have crossed in this cycle.
+    crossed: Vec<u32>,
     /// Channels whose flits become available, for each cycle ahead.
-    wheel: Vec<Vec<u32>>,
+    wheel: VecDeque<Vec<u32>>,
     /// Flits on their way through the routing stages.
     coming: u32,
     /// FIFOs in which slots became free in this cycle, and how many.
@@ -179,6 +187,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
         let line = |channel| Line {
             source: Source::Idle,
             packet: NIL,
+            flits: 0,
             left: 0,
             space: if channel < wiring.consumption { config.input_fifo } else { u32::MAX },
             ready: 0,
@@ -201,9 +210,13 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             observer,
             now: 0,
             lines: (0..channels).map(line).collect(),
-            inputs: vec![Input { state: State::Empty, avail: 0, left: 0, front: NIL, back: NIL }; channels],
+            inputs: vec![
+                Input { state: State::Empty, avail: 0, left: 0, front: NIL, back: NIL, output: NIL };
+                channels
+            ],
             active: Vec::new(),
-            wheel: vec![Vec::new(); config.fifo_delay() as usize + 1],
+            crossed: Vec::new(),
+            wheel: vec![Vec::new(); config.fifo_delay() as usize].into(),
             coming: 0,
             freed: Vec::new(),
             packets: Packets::new(network.nodes()),
@@ -260,8 +273,9 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
         debug_assert_eq!(line.source, Source::Idle);
         line.source = source;
         line.packet = packet;
-        line.left = self.packets[packet].flits;
-        (line.ready, line.read, line.from) = (0, 0, NIL);
+        line.flits = self.packets[packet].flits;
+        line.left = line.flits;
+        (line.ready, line.read, line.from) = (if source == Source::Node { line.flits } else { 0 }, 0, NIL);
         self.active.push(channel as u32);
         self.moved = true;
         if source != Source::Node {

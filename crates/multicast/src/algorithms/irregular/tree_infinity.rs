@@ -1,5 +1,6 @@
 //! The Infinity algorithm: trees with the fewest channels.
 
+use std::array;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -265,53 +266,82 @@ impl Growing<'_> {
     }
 }
 
-/// The fewest further channels by which a worm reaches each set of destinations from each channel.
+/// How many sets of destinations are looked at together.
+const LANES: usize = 16;
+
+/// How many channels are looked at together.
+const BLOCK: usize = 64;
+
+/// The fewest further channels by which a worm reaches each set of destinations.
 struct Table<'a, C> {
     trees: &'a TreeInfinity,
     wanted: &'a Wanted<'a>,
-    /// Entries for one set: one for each channel, and one for the source's router.
-    row: usize,
-    cost: Vec<C>,
+    /// From channels: block by block of them, for each set.
+    cost: Vec<[C; BLOCK]>,
+    /// From the source's router, for each set.
+    home: Vec<C>,
 }
 
 impl<'a, C: Cost> Table<'a, C> {
     fn new(trees: &'a TreeInfinity, wanted: &'a Wanted<'a>) -> Self {
-        let network = wanted.network;
-        let row = network.channels() + 1;
-        let mut cost = vec![C::NONE; row << wanted.ends.len()];
-        for set in 1..1usize << wanted.ends.len() {
-            let (smaller, own) = cost.split_at_mut(set * row);
-            let own = &mut own[..row];
-            let lowest = set & set.wrapping_neg();
-            if set == lowest {
-                let target = wanted.ends[set.trailing_zeros() as usize].0;
-                for &channel in &trees.order {
-                    let hops = wanted.turns.hops(channel, target);
-                    own[channel.index()] = hops.map_or(C::NONE, |hops| C::new(hops - 1));
-                }
-            } else {
-                // Two trees that part here, ...
-                for part in proper_parts(set) {
-                    let one = &smaller[part * row..][..row];
-                    let other = &smaller[(set ^ part) * row..][..row];
-                    for ((own, &one), &other) in own.iter_mut().zip(one).zip(other) {
-                        *own = (*own).min(one.plus(other));
+        let sets = 1 << wanted.ends.len();
+        let blocks = wanted.network.channels().div_ceil(BLOCK);
+        let mut table = Self { trees, wanted, cost: vec![[C::NONE; BLOCK]; blocks * sets], home: vec![C::NONE; sets] };
+        for (end, &(target, _)) in wanted.ends.iter().enumerate() {
+            for &channel in &trees.order {
+                let hops = wanted.turns.hops(channel, target).map_or(C::NONE, |hops| C::new(hops - 1));
+                table.cost[channel.index() / BLOCK * sets + (1 << end)][channel.index() % BLOCK] = hops;
+            }
+            table.leave_home(1 << end);
+        }
+        // Sets of the same size do not depend on each other.
+        let mut lanes = vec![[C::NONE; LANES]; blocks * BLOCK];
+        for size in 2..=wanted.ends.len() as u32 {
+            let of_size: Vec<usize> = (0..sets).filter(|set| set.count_ones() == size).collect();
+            for group in of_size.chunks(LANES) {
+                // Two trees that part at a channel, ...
+                for (cost, lanes) in table.cost.chunks_exact(sets).zip(lanes.chunks_exact_mut(BLOCK)) {
+                    for (lane, &set) in group.iter().enumerate() {
+                        let best = parted(cost, set);
+                        lanes.iter_mut().zip(best).for_each(|(lanes, best)| lanes[lane] = best);
                     }
                 }
-                // ... or a channel and what comes after it.
+                // ... or the channel and what comes after it.
                 for &channel in trees.order.iter().rev() {
-                    let after = trees.next(channel).iter().map(|next| own[next.index()].plus(C::ONE));
-                    own[channel.index()] = after.fold(own[channel.index()], C::min);
+                    let mut best = lanes[channel.index()];
+                    for next in trees.next(channel) {
+                        let after = lanes[next.index()];
+                        best = array::from_fn(|lane| best[lane].min(after[lane].plus(C::ONE)));
+                    }
+                    lanes[channel.index()] = best;
+                }
+                for (cost, lanes) in table.cost.chunks_exact_mut(sets).zip(lanes.chunks_exact(BLOCK)) {
+                    for (lane, &set) in group.iter().enumerate() {
+                        cost[set].iter_mut().zip(lanes).for_each(|(cost, lanes)| *cost = lanes[lane]);
+                    }
+                }
+                for &set in group {
+                    let parts = proper_parts(set).map(|part| table.home[part].plus(table.home[set ^ part]));
+                    table.home[set] = parts.min().unwrap_or(C::NONE);
+                    table.leave_home(set);
                 }
             }
-            let after = network.outputs(wanted.home).map(|next| own[next.index()].plus(C::ONE));
-            own[row - 1] = after.fold(own[row - 1], C::min);
         }
-        Self { trees, wanted, row, cost }
+        table
+    }
+
+    /// Lowers the cost of a set from the source's router to that of leaving it by one channel.
+    fn leave_home(&mut self, set: usize) {
+        for next in self.wanted.network.outputs(self.wanted.home) {
+            self.home[set] = self.home[set].min(self.cost(set, Some(next)).plus(C::ONE));
+        }
     }
 
     fn cost(&self, set: usize, from: Option<ChannelId>) -> C {
-        self.cost[set * self.row + from.map_or(self.row - 1, ChannelId::index)]
+        match from {
+            Some(channel) => self.cost[channel.index() / BLOCK * self.home.len() + set][channel.index() % BLOCK],
+            None => self.home[set],
+        }
     }
 
     /// A tree to all destinations with the fewest channels.
@@ -355,6 +385,16 @@ impl<'a, C: Cost> Table<'a, C> {
             from = Some(next);
         }
     }
+}
+
+/// The costs of a set from a block of channels, for two trees that part there.
+fn parted<C: Cost>(cost: &[[C; BLOCK]], set: usize) -> [C; BLOCK] {
+    let mut best = [C::NONE; BLOCK];
+    for part in proper_parts(set) {
+        let (one, other) = (&cost[part], &cost[set ^ part]);
+        best = array::from_fn(|channel| best[channel].min(one[channel].plus(other[channel])));
+    }
+    best
 }
 
 /// The subsets of a set that have its smallest element but not all.
@@ -457,6 +497,56 @@ mod tests {
             let wide = trees.trees.plan(&multicast, |wanted| Table::<u32>::new(&trees, wanted).tree());
             prop_assert_eq!(trees.plan(&multicast), wide.clone());
             prop_assert_eq!(trees.trees.plan(&multicast, |wanted| Table::<u8>::new(&trees, wanted).tree()), wide);
+        }
+    }
+
+    /// The costs of each set from each channel, and in the end from the source's router, by the definition: a set at a time, a channel at a time.
+    fn plain_costs(trees: &TreeInfinity, wanted: &Wanted<'_>) -> Vec<Vec<u32>> {
+        let channels = trees.order.len();
+        let mut costs: Vec<Vec<u32>> = vec![vec![u32::MAX; channels + 1]; 1 << wanted.ends.len()];
+        for set in 1..costs.len() {
+            let mut own: Vec<u32> = (0..=channels)
+                .map(|at| {
+                    let parts = proper_parts(set).map(|part| costs[part][at].saturating_add(costs[set ^ part][at]));
+                    parts.min().unwrap_or(u32::MAX)
+                })
+                .collect();
+            for &channel in trees.order.iter().rev() {
+                let end = wanted.place_of(wanted.network.to(channel)).filter(|end| set == 1 << end);
+                let after = trees.next(channel).iter().map(|next| own[next.index()].saturating_add(1)).min();
+                let best = if end.is_some() { 0 } else { after.unwrap_or(u32::MAX) };
+                own[channel.index()] = own[channel.index()].min(best);
+            }
+            let after = wanted.network.outputs(wanted.home).map(|next| own[next.index()].saturating_add(1)).min();
+            own[channels] = own[channels].min(after.unwrap_or(u32::MAX));
+            costs[set] = own;
+        }
+        costs
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Blocks of channels and groups of sets have the costs of single ones.
+        #[test]
+        fn costs_are_those_of_the_definition(
+            spec in prop::sample::select(vec!["mesh:5x6", "torus:4x4", "ring:20", "random:nodes=40,degree=4,seed=5", "mesh:33", "dragonfly:p=2,a=4,h=1"]),
+            source: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..8),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let trees = TreeInfinity::new(&network, &Options::default()).unwrap();
+            let node = |pick: &prop::sample::Index| NodeId::new(pick.index(network.nodes()) as u32);
+            let multicast = Multicast::new(node(&source), &picks.iter().map(node).collect::<Vec<_>>());
+            let (_, wanted) = trees.trees.wanted(&multicast);
+            let table = Table::<u32>::new(&trees, &wanted);
+            for (set, plain) in plain_costs(&trees, &wanted).iter().enumerate().skip(1) {
+                let (home, from_channels) = plain.split_last().unwrap();
+                prop_assert_eq!(table.cost(set, None), *home, "of set {:b}", set);
+                for channel in network.channel_ids() {
+                    prop_assert_eq!(table.cost(set, Some(channel)), from_channels[channel.index()], "of set {:b} from {}", set, channel);
+                }
+            }
         }
     }
 

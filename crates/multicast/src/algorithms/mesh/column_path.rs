@@ -1,6 +1,5 @@
 //! Column-path multicast.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId};
@@ -86,24 +85,15 @@ impl Algorithm for ColumnPath {
         by_router(self.network(), multicast, |multicast| {
             let grid = self.routing.grid();
             let source = sites(grid, &[multicast.source()])[0];
-            // Above (in order), on the source's row, below (in order from the bottom), for each column.
-            let mut columns: BTreeMap<u32, [Vec<NodeId>; 3]> = BTreeMap::new();
-            for site in sites(grid, multicast.destinations()) {
-                let [above, level, below] = columns.entry(site.x).or_default();
-                match site.y.cmp(&source.y) {
-                    std::cmp::Ordering::Greater => above.push(site.node),
-                    std::cmp::Ordering::Equal => level.push(site.node),
-                    std::cmp::Ordering::Less => below.push(site.node),
-                }
-            }
+            let sites = sites(grid, multicast.destinations());
             let mut worms = Vec::new();
-            for [above, level, mut below] in columns.into_values() {
-                below.reverse();
-                let (up, down) = if above.is_empty() && !below.is_empty() {
-                    (above, [level, below].concat())
-                } else {
-                    ([level, above].concat(), below)
-                };
+            for column in sites.chunk_by(|one, next| one.x == next.x) {
+                let (below, others) = column.split_at(column.partition_point(|site| site.y < source.y));
+                // What is on the source's row goes with those above it, if there are any.
+                let none_above = others.last().is_none_or(|site| site.y == source.y);
+                let (up, level) = if none_above && !below.is_empty() { (&[][..], others) } else { (others, &[][..]) };
+                let up: Vec<NodeId> = up.iter().map(|site| site.node).collect();
+                let down: Vec<NodeId> = level.iter().chain(below.iter().rev()).map(|site| site.node).collect();
                 worms.extend([up, down].into_iter().filter(|stops| !stops.is_empty()));
             }
             Plan { worms: worms.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }

@@ -36,7 +36,8 @@ pub(crate) fn sites(grid: &Grid, nodes: &[NodeId]) -> Vec<Site> {
         Site { x: grid.coordinate(index, 0), y: grid.coordinate(index, 1), node }
     };
     let mut sites: Vec<Site> = nodes.iter().map(site).collect();
-    sites.sort_unstable_by_key(|site| (site.x, site.y));
+    // One number is compared faster than a pair.
+    sites.sort_unstable_by_key(|site| u64::from(site.x) << 32 | u64::from(site.y));
     sites
 }
 

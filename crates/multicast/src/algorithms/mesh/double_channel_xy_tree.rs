@@ -31,7 +31,7 @@ pub const DOUBLE_CHANNEL_XY_TREE: Descriptor = Descriptor::built_in(
 /// Meant for lockstep, where it is safe as long as all headers of a worm are equally far. By the rules of the simulation a header goes on while its sibling waits, and two worms of one
 /// quadrant can block each other: the static check says so. Where buffers hold whole messages and branches are reserved one by one it is safe, as the plain [XY tree](crate::XY_TREE) is.
 ///
-/// On 2-D meshes. O(destinations x hops to the farthest one).
+/// On 2-D meshes. O((destinations + channels) x log destinations).
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, algorithm_by_name};

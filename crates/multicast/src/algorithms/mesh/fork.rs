@@ -1,5 +1,6 @@
 //! What trees on 2-D meshes have in common: a rule, the same in every router, that says by which output each destination leaves.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Direction, Grid, Network, NodeId, RouterId};
@@ -7,6 +8,7 @@ use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{AlgorithmError, Multicast};
 use crate::capabilities::BranchingTrees;
+use crate::headers::tree_header::end_of_run;
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 use crate::registry::descriptor::{Descriptor, Options, RequestPart};
 
@@ -38,6 +40,9 @@ impl Output {
         }
     }
 }
+
+/// What becomes of a destination at a router: it is there, or leaves by an output.
+const OUTCOMES: usize = 1 + Output::ALL.len();
 
 /// Where a destination is from a router: how far to the east, and how far to the north. Never (0, 0).
 pub(crate) type Offset = (i32, i32);
@@ -89,8 +94,31 @@ impl Parts {
     }
 }
 
-/// A rule: by which output a destination leaves a router where a worm has destinations in these parts. It has to lead nearer to the destination.
-pub(crate) type Rule = fn(Parts, Offset) -> Output;
+/// By which output a destination leaves a router. It has to lead nearer to the destination.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    /// Along this dimension first, and then along the other.
+    InOrder(usize),
+    /// As this says where a worm has destinations in these parts.
+    ByParts(fn(Parts, Offset) -> Output),
+}
+
+impl Rule {
+    fn output(self, parts: Parts, (x, y): Offset) -> Output {
+        let first = match self {
+            Self::InOrder(first) => first,
+            Self::ByParts(output) => return output(parts, (x, y)),
+        };
+        let (along_x, along_y) =
+            (if x > 0 { Output::East } else { Output::West }, if y > 0 { Output::North } else { Output::South });
+        match first {
+            0 if x != 0 => along_x,
+            0 => along_y,
+            _ if y != 0 => along_y,
+            _ => along_x,
+        }
+    }
+}
 
 /// Trees by a rule. A worm that goes to one destination takes the same channels as a unicast.
 pub(crate) struct ForkingTrees {
@@ -128,57 +156,111 @@ impl ForkingTrees {
         Plan { worms: vec![self.worm(multicast.source(), multicast.destinations())] }
     }
 
-    /// A tree worm to some nodes, the source not among them. O(destinations x hops to the farthest one).
+    /// A tree worm to some nodes, the source not among them. In order of dimensions O((destinations + channels) x log destinations), by parts O(destinations x hops to
+    /// the farthest one).
     pub(crate) fn worm(&self, source: NodeId, destinations: &[NodeId]) -> Worm {
+        match self.rule {
+            Rule::InOrder(first) => self.worm_in_order(first, source, destinations),
+            Rule::ByParts(_) => self.worm_by_parts(source, destinations),
+        }
+    }
+
+    /// All destinations are sorted by where they are, first along the dimension that comes first: those of a branch are side by side.
+    fn worm_in_order(&self, first: usize, source: NodeId, destinations: &[NodeId]) -> Worm {
         let network = &**self.unicasts.network();
-        // All destinations and where they are, sorted by where they go from router to router: those of a branch are side by side.
-        let mut wanted: Vec<(NodeId, Offset)> =
+        let length = self.grid.axes()[1 - first].extent();
+        let key = |(x, y): Offset| if first == 0 { x as u32 * length + y as u32 } else { y as u32 * length + x as u32 };
+        let numbered = |&node: &NodeId| (key(place(&self.grid, network.router_of(node))), node);
+        let mut sorted: Vec<(u32, NodeId)> = destinations.iter().map(numbered).collect();
+        // Nodes of the same router stay in their order.
+        sorted.sort_by_key(|to| to.0);
+        // By the outputs' directions.
+        let [behind, ahead, below, above] = if first == 0 { [2, 1, 4, 3] } else { [4, 3, 2, 1] };
+        self.grow(
+            source,
+            sorted,
+            |&(_, node)| node,
+            |at, sorted| {
+                let here = key(at);
+                let line = here - here % length;
+                let ends = [line, here, here + 1, line + length].map(|limit| start_of(sorted, limit));
+                let mut parts = [0..0, 0..0, 0..0, 0..0, 0..0];
+                parts[behind] = 0..ends[0];
+                parts[below] = ends[0]..ends[1];
+                parts[0] = ends[1]..ends[2];
+                parts[above] = ends[2]..ends[3];
+                parts[ahead] = ends[3]..sorted.len();
+                parts
+            },
+        )
+    }
+
+    /// All destinations and where they are, sorted by where they go from router to router: those of a branch are side by side.
+    fn worm_by_parts(&self, source: NodeId, destinations: &[NodeId]) -> Worm {
+        let network = &**self.unicasts.network();
+        let wanted: Vec<(NodeId, Offset)> =
             destinations.iter().map(|&node| (node, place(&self.grid, network.router_of(node)))).collect();
         let mut unsorted = Vec::new();
         let mut leaving: Vec<u8> = Vec::new();
+        self.grow(
+            source,
+            wanted,
+            |&(node, _)| node,
+            |(x, y), wanted| {
+                let offsets = wanted.iter().map(|&(_, (to_x, to_y))| (to_x - x, to_y - y));
+                let parts = Parts::of(offsets.clone());
+                let mut counts = [0; OUTCOMES];
+                leaving.clear();
+                leaving.extend(offsets.map(|offset| {
+                    let leaving = if offset == (0, 0) { 0 } else { 1 + self.rule.output(parts, offset) as u8 };
+                    counts[leaving as usize] += 1;
+                    leaving
+                }));
+                let mut ends = counts;
+                if !counts.contains(&wanted.len()) {
+                    let mut start = 0;
+                    for end in &mut ends {
+                        (*end, start) = (start, start + *end);
+                    }
+                    unsorted.clear();
+                    unsorted.extend_from_slice(wanted);
+                    for (&leaving, &to) in leaving.iter().zip(&unsorted) {
+                        let end = &mut ends[leaving as usize];
+                        wanted[*end] = to;
+                        *end += 1;
+                    }
+                }
+                std::array::from_fn(|outcome| ends[outcome] - counts[outcome]..ends[outcome])
+            },
+        )
+    }
+
+    /// A tree worm to what is wanted. `part` orders what is wanted by way of a router so that those that stay there, and those that leave by each output, are
+    /// side by side, and says where they are.
+    fn grow<T>(
+        &self,
+        source: NodeId,
+        mut wanted: Vec<T>,
+        node: impl Fn(&T) -> NodeId,
+        mut part: impl FnMut(Offset, &mut [T]) -> [Range<usize>; OUTCOMES],
+    ) -> Worm {
+        let network = &**self.unicasts.network();
         // Routers of which no one is looked at yet: the branch that leads there, and what it is for.
         let mut open = vec![(network.router_of(source), None, 0..wanted.len())];
         let mut tree = Tree::default();
         while let Some((at, parent, range)) = open.pop() {
-            let (x, y) = place(&self.grid, at);
             let wanted = &mut wanted[range.clone()];
-            let offsets = wanted.iter().map(|&(_, (to_x, to_y))| (to_x - x, to_y - y));
-            let parts = Parts::of(offsets.clone());
-            // How many stay here, and how many leave by each output.
-            let mut counts = [0; 1 + Output::ALL.len()];
-            leaving.clear();
-            leaving.extend(offsets.map(|offset| {
-                let leaving = if offset == (0, 0) { 0 } else { 1 + (self.rule)(parts, offset) as u8 };
-                counts[leaving as usize] += 1;
-                leaving
-            }));
-            let mut ends = counts;
-            if !counts.contains(&wanted.len()) {
-                let mut start = 0;
-                for end in &mut ends {
-                    (*end, start) = (start, start + *end);
-                }
-                unsorted.clear();
-                unsorted.extend_from_slice(wanted);
-                for (&leaving, &to) in leaving.iter().zip(&unsorted) {
-                    let end = &mut ends[leaving as usize];
-                    wanted[*end] = to;
-                    *end += 1;
-                }
-            }
-            let here = wanted[..counts[0]].iter().map(|&(node, _)| node).collect();
+            let [here, leaving @ ..] = part(place(&self.grid, at), wanted);
+            let here = wanted[here].iter().map(&node).collect();
             match parent {
                 None => tree.delivers = here,
                 Some(branch) => tree.branches[branch as usize].delivers = here,
             }
-            for (output, (&count, &end)) in Output::ALL.into_iter().zip(counts.iter().zip(&ends).skip(1)) {
-                if count > 0 {
-                    let channel = channel(network, at, output);
-                    let place = tree.branches.len() as u32;
-                    tree.branches.push(Branch { channel, parent, delivers: Vec::new() });
-                    let end = range.start + end;
-                    open.push((network.to(channel), Some(place), end - count..end));
-                }
+            for (output, part) in Output::ALL.into_iter().zip(leaving).filter(|(_, part)| !part.is_empty()) {
+                let channel = channel(network, at, output);
+                let place = tree.branches.len() as u32;
+                tree.branches.push(Branch { channel, parent, delivers: Vec::new() });
+                open.push((network.to(channel), Some(place), range.start + part.start..range.start + part.end));
             }
         }
         Worm {
@@ -220,6 +302,16 @@ impl BranchingTrees for ForkingTrees {
     fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
         let network = &**self.unicasts.network();
         self.dependencies_of(network, |_| true, branching)
+    }
+}
+
+/// Where the numbers from `limit` on start.
+fn start_of(sorted: &[(u32, NodeId)], limit: u32) -> usize {
+    match sorted {
+        [first, ..] if first.0 >= limit => 0,
+        [.., last] if last.0 < limit => sorted.len(),
+        [] => 0,
+        _ => end_of_run(sorted, limit),
     }
 }
 
@@ -276,8 +368,37 @@ impl RoutingRelation for RuleRouting {
         out.clear();
         if at != target {
             let offset = offset(&self.grid, at, target);
-            let output = (self.rule)(Parts::of(std::iter::once(offset)), offset);
+            let output = self.rule.output(Parts::of(std::iter::once(offset)), offset);
             out.push(channel(&self.network, at, output));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use wormcast_network::TopologySpec;
+    use wormcast_routing::ECube;
+
+    proptest! {
+        /// Sorting all destinations beforehand makes the trees that asking for each in every router makes, with several nodes at a router, too.
+        #[test]
+        fn trees_in_order_are_those_by_parts(
+            spec in prop::sample::select(vec!["mesh:7x5", "mesh:1x9", "mesh:6x6,nodes=3", "mesh:16x3"]),
+            first in 0usize..2,
+            source: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let node = |pick: &prop::sample::Index| NodeId::new(pick.index(network.nodes()) as u32);
+            let trees = ForkingTrees::new(Box::new(ECube::new(&network).unwrap()), Rule::InOrder(first), |_, _, _| true);
+            let multicast = Multicast::new(node(&source), &picks.iter().map(node).collect::<Vec<_>>());
+            let (source, destinations) = (multicast.source(), multicast.destinations());
+            prop_assert_eq!(
+                trees.worm_in_order(first, source, destinations),
+                trees.worm_by_parts(source, destinations)
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Multicasts to the nodes that an address and a mask name.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -167,7 +168,7 @@ impl Masks {
         mask.names(self.source) && self.wanted.binary_search(&self.source).is_err()
     }
 
-    /// All masks that name only routers that want the message, or the source; the largest, counted without the source, first.
+    /// All masks that name only routers that want the message, or the source.
     fn within(&self) -> Vec<Mask> {
         let all: HashSet<(u32, u32)> = self.wanted.iter().copied().chain([self.source]).collect();
         let bits = all.iter().fold((0, 0), |(a, b), &(x, y)| (a | x, b | y));
@@ -192,10 +193,18 @@ impl Masks {
             found.extend(level);
             level = next;
         }
-        let gain = |mask: Mask| mask.size() - u64::from(self.adds_source(mask));
-        found.retain(|&mask| gain(mask) > 0);
-        found.sort_unstable_by_key(|&mask| (std::cmp::Reverse(gain(mask)), mask));
+        found.retain(|&mask| self.gain(mask) > 0);
         found
+    }
+
+    /// How many that want the message a mask names, which names nobody else but perhaps the source.
+    fn gain(&self, mask: Mask) -> u64 {
+        mask.size() - u64::from(self.adds_source(mask))
+    }
+
+    /// Masks that name more come first.
+    fn rank(&self, mask: Mask) -> (Reverse<u64>, Mask) {
+        (Reverse(self.gain(mask)), mask)
     }
 
     /// Masks that name every router that wants the message once, and nobody else but perhaps the source.
@@ -205,7 +214,9 @@ impl Masks {
         }
         let mut left: HashSet<(u32, u32)> = self.wanted.iter().copied().collect();
         let mut chosen = Vec::new();
-        for mask in self.within() {
+        let mut within = self.within();
+        within.sort_unstable_by_key(|&mask| self.rank(mask));
+        for mask in within {
             if left.is_empty() {
                 break;
             }
@@ -243,7 +254,7 @@ impl Selective for MaskMulticast {
             format!("{x},{y} with mask {mx},{my} ({size} {nodes})")
         };
         let around = Mask::around(masks.wanted.iter().copied());
-        let within = masks.within().first().copied().map(text).unwrap_or_default();
+        let within = masks.within().into_iter().min_by_key(|&mask| masks.rank(mask)).map(text).unwrap_or_default();
         Some(format!(
             "sends to 2^n nodes that an address and a mask name, and these {} are not such a set; the nearest are {}, which has them all, and {within}, the largest of \
              them; with the option `cover`, several masks reach them",

@@ -6,7 +6,7 @@ use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Branching, Dependencies, RoutingRelation, VcRange};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
-use crate::algorithms::mesh::fork::{ForkingTrees, Offset, Output, Parts, RuleRouting, no_routing};
+use crate::algorithms::mesh::fork::{ForkingTrees, Offset, Output, Parts, Rule, RuleRouting, no_routing};
 use crate::capabilities::{AlgorithmCapabilities, BranchingTrees};
 use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options, RequestPart};
@@ -61,7 +61,7 @@ impl Rpm {
     /// If the network is of another kind, a routing is asked for, or classes other than 1 or 2 are.
     pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
         no_routing(&RPM, options, RPM.name)?;
-        let unicasts = RPM.relation(network, |network| Ok(RuleRouting::new(RPM.name, network, rule)))?;
+        let unicasts = RPM.relation(network, |network| Ok(RuleRouting::new(RPM.name, network, Rule::ByParts(rule))))?;
         let divided = match options.own.classes {
             None | Some(1) => false,
             Some(2) => true,
@@ -71,7 +71,9 @@ impl Rpm {
                 return Err(AlgorithmError::NotTaken { algorithm: RPM.name, part, problem });
             }
         };
-        let trees = ForkingTrees::new(Box::new(unicasts), rule, |network, held, next| network.reverse(held) != next);
+        let trees = ForkingTrees::new(Box::new(unicasts), Rule::ByParts(rule), |network, held, next| {
+            network.reverse(held) != next
+        });
         Ok(Self { trees, divided })
     }
 }

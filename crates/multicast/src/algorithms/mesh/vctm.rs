@@ -34,7 +34,7 @@ pub const VCTM: Descriptor = Descriptor::built_in(
 /// Its plan is that of a tree that is set up. With the option `entries`, routers have so many entries, and a run starts with empty tables: a multicast whose
 /// tree is not in the table of each of its routers sets it up, and where a table is full another tree gives way, which has to be set up again. Here tables change when messages are generated, in their order, and sources know whether a tree is complete.
 ///
-/// On 2-D meshes. O(destinations x hops to the farthest one), and in a run O(entries) at each router of a tree that is set up.
+/// On 2-D meshes. O((destinations + channels) x log destinations), and in a run O(entries) at each router of a tree that is set up.
 ///
 /// ```
 /// use wormcast_multicast::{AlgorithmOptions, Multicast, Options, Planner, algorithm_by_name};

@@ -6,7 +6,7 @@ use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
-use crate::algorithms::mesh::fork::{ForkingTrees, Offset, Output, Parts, RuleRouting, no_routing};
+use crate::algorithms::mesh::fork::{ForkingTrees, Rule, RuleRouting, no_routing};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
@@ -41,7 +41,7 @@ pub(crate) const YX: &str = "yx";
 /// deliver. `yx-tree` is its mirror image. Worms do not fork on shortest paths to as few channels as possible: [`rpm`](crate::RPM) takes fewer.
 ///
 /// On 2-D meshes. Safe where buffers hold whole messages and branches are independent and reserved separately, which is the default; in lockstep two worms can deadlock.
-/// O(destinations x hops to the farthest one).
+/// O((destinations + channels) x log destinations).
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, algorithm_by_name};
@@ -81,7 +81,7 @@ impl DimensionOrderTree {
 /// The trees of XY routes.
 pub(crate) fn xy_trees(algorithm: &Descriptor, network: &Arc<Network>) -> Result<ForkingTrees, AlgorithmError> {
     let e_cube = algorithm.relation(network, ECube::new)?;
-    Ok(ForkingTrees::new(Box::new(e_cube), xy, |network, held, next| in_order(network, held, next, 0)))
+    Ok(ForkingTrees::new(Box::new(e_cube), Rule::InOrder(0), |network, held, next| in_order(network, held, next, 0)))
 }
 
 /// The trees of YX routes.
@@ -91,8 +91,8 @@ pub(crate) fn yx_trees(
     options: &Options,
 ) -> Result<ForkingTrees, AlgorithmError> {
     no_routing(algorithm, options, YX)?;
-    let unicasts = algorithm.relation(network, |network| Ok(RuleRouting::new(YX, network, yx)))?;
-    Ok(ForkingTrees::new(Box::new(unicasts), yx, |network, held, next| in_order(network, held, next, 1)))
+    let unicasts = algorithm.relation(network, |network| Ok(RuleRouting::new(YX, network, Rule::InOrder(1))))?;
+    Ok(ForkingTrees::new(Box::new(unicasts), Rule::InOrder(1), |network, held, next| in_order(network, held, next, 1)))
 }
 
 /// Straight on, or out of the dimension that comes first.
@@ -100,24 +100,6 @@ fn in_order(network: &Network, held: ChannelId, next: ChannelId, first: usize) -
     let heading = |channel| network.heading(channel).expect("a channel of a mesh");
     let (held, next) = (heading(held), heading(next));
     held == next || held.0 == first && next.0 != first
-}
-
-fn xy(_: Parts, (x, y): Offset) -> Output {
-    match (x, y) {
-        (1.., _) => Output::East,
-        (..=-1, _) => Output::West,
-        (0, 1..) => Output::North,
-        (0, _) => Output::South,
-    }
-}
-
-fn yx(_: Parts, (x, y): Offset) -> Output {
-    match (x, y) {
-        (_, 1..) => Output::North,
-        (_, ..=-1) => Output::South,
-        (1.., 0) => Output::East,
-        (_, 0) => Output::West,
-    }
 }
 
 impl Algorithm for DimensionOrderTree {

@@ -6,6 +6,8 @@
 //! where something may have become known. The same holds for the first data flit. All data takes all branches: from its first
 //! flit on, a vertex is one of `TreeTimes`, and only what the buffers below it still have of the header is added.
 
+use std::cmp::Ordering;
+
 use wormcast_network::{Network, RouterId};
 use wormcast_routing::TreeDescent;
 
@@ -17,27 +19,41 @@ use crate::observers::observer::Cycle;
 /// What is known of the flits of a tree worm with a header flit for each router that it names.
 pub struct HeaderFlitTimes {
     vertices: Vec<HeaderFlitVertex>,
+    /// The header flits at all vertices.
+    flits: Vec<HeaderTimes>,
     /// The data.
     pub(super) data: TreeTimes,
     length: u32,
     buffer: u32,
-    /// Vertices where a flit may have got to know when it leaves.
-    work: Vec<u32>,
-    /// Headers that enter a vertex, and when: appended by [`granted`](Self::granted).
-    pub(super) arrivals: Vec<(u32, Cycle)>,
     /// A header flit that no output of its router leads on: where it is, and the router that it names.
     pub(super) lost: Option<(RouterId, RouterId)>,
 }
 
-/// What is known of a vertex.
+/// What a grant has brought to light, in lists that serve all worms.
 #[derive(Default)]
+pub(super) struct Findings {
+    /// Departures: (vertex, cycle).
+    pub(super) departures: Vec<(u32, Cycle)>,
+    /// Headers that enter a vertex, and when.
+    pub(super) arrivals: Vec<(u32, Cycle)>,
+    /// Vertices where a flit may have got to know when it leaves.
+    work: Vec<u32>,
+}
+
+/// What is known of a vertex.
+#[derive(Clone)]
 struct HeaderFlitVertex {
     /// When the channels that lead on were granted.
     granted: Option<Cycle>,
-    /// The header flits that enter, as far as that is known.
-    flits: Vec<HeaderTimes>,
+    /// How many header flits enter, as far as that is known.
+    entered: u32,
     /// How many of them are known to leave.
-    left: usize,
+    left: u32,
+    /// The first that enters, the last, the last that is known to leave, and the one that is a buffer ahead of the next to enter; `NONE`: there is none.
+    first: u32,
+    last: u32,
+    last_left: u32,
+    ahead: u32,
     /// When the first data flit enters. No header flit comes after it.
     data_enters: Option<Cycle>,
     /// Whether it is known when that leaves.
@@ -51,25 +67,67 @@ struct HeaderFlitVertex {
 struct HeaderTimes {
     /// Its number among the worm's flits.
     number: u32,
+    /// The one behind it at the vertex.
+    next: u32,
     enters: Cycle,
     /// When it leaves, or is stripped.
     leaves: Cycle,
 }
 
+impl HeaderFlitVertex {
+    /// One that no flit has come to.
+    const NEW: Self = Self {
+        granted: None,
+        entered: 0,
+        left: 0,
+        first: NONE,
+        last: NONE,
+        last_left: NONE,
+        ahead: NONE,
+        data_enters: None,
+        data_leaves: false,
+        settled: false,
+    };
+
+    /// The header flits, in order.
+    fn flits<'a>(&self, flits: &'a [HeaderTimes]) -> impl Iterator<Item = &'a HeaderTimes> {
+        std::iter::successors(flits.get(self.first as usize), |flit| flits.get(flit.next as usize))
+    }
+}
+
 impl HeaderFlitTimes {
     pub(super) fn new(route: &TreeRoute, header: u32, length: u32, buffer: u32) -> Self {
-        let mut vertices = vec![HeaderFlitVertex::default()];
-        // The processor has the whole worm from the beginning on.
-        let prepared = |number| HeaderTimes { number, enters: 0, leaves: UNKNOWN };
-        vertices[0].flits = (1..=header).map(prepared).collect();
-        vertices[0].data_enters = Some(0);
-        vertices[0].settled = true;
+        let source = HeaderFlitVertex { data_enters: Some(0), settled: true, ..HeaderFlitVertex::NEW };
         let data = TreeTimes::behind_header(route, length, buffer);
-        Self { vertices, data, length, buffer, work: Vec::new(), arrivals: Vec::new(), lost: None }
+        // What short headers need, all at once.
+        let room = 8 * header.min(16) as usize;
+        let (mut vertices, flits) = (Vec::with_capacity(room), Vec::with_capacity(2 * room));
+        vertices.push(source);
+        let mut times = Self { vertices, flits, data, length, buffer, lost: None };
+        // The processor has the whole worm from the beginning on.
+        (1..=header).for_each(|number| times.enter(0, number, 0));
+        times
     }
 
-    /// What a vertex asked for is granted in cycle `now`. Appends the departures (vertex, cycle) that are determined by that to
-    /// `found`, and the arrivals of headers to `arrivals`.
+    /// A header flit enters a vertex.
+    fn enter(&mut self, v: usize, number: u32, enters: Cycle) {
+        let flit = self.flits.len() as u32;
+        self.flits.push(HeaderTimes { number, next: NONE, enters, leaves: UNKNOWN });
+        let at = &mut self.vertices[v];
+        match self.flits.get_mut(at.last as usize) {
+            Some(last) => last.next = flit,
+            None => at.first = flit,
+        }
+        at.last = flit;
+        at.entered += 1;
+        match at.entered.cmp(&self.buffer) {
+            Ordering::Less => {}
+            Ordering::Equal => at.ahead = at.first,
+            Ordering::Greater => at.ahead = self.flits[at.ahead as usize].next,
+        }
+    }
+
+    /// What a vertex asked for is granted in cycle `now`. Appends the departures and arrivals that are determined by that.
     ///
     /// O(1) for each header flit at each vertex, and as `TreeTimes` for the data.
     pub(super) fn granted(
@@ -79,13 +137,13 @@ impl HeaderFlitTimes {
         now: Cycle,
         network: &Network,
         descent: Option<&dyn TreeDescent>,
-        found: &mut Vec<(u32, Cycle)>,
+        found: &mut Findings,
     ) {
-        self.vertices.resize_with(route.vertices.len(), HeaderFlitVertex::default);
+        self.vertices.resize(route.vertices.len(), HeaderFlitVertex::NEW);
         self.data.grow(route);
         self.vertices[vertex].granted = Some(now);
-        self.work.push(vertex as u32);
-        while let Some(vertex) = self.work.pop() {
+        found.work.push(vertex as u32);
+        while let Some(vertex) = found.work.pop() {
             while self.advance(route, vertex as usize, network, descent, found) {}
         }
     }
@@ -97,17 +155,18 @@ impl HeaderFlitTimes {
         v: usize,
         network: &Network,
         descent: Option<&dyn TreeDescent>,
-        found: &mut Vec<(u32, Cycle)>,
+        found: &mut Findings,
     ) -> bool {
         let at = &self.vertices[v];
         let Some(granted) = at.granted else { return false };
-        let next = at.left;
         // The flit before it leaves in an earlier cycle, or is stripped in one.
-        let behind = next.checked_sub(1).map_or(granted, |last| granted.max(at.flits[last].leaves + 1));
+        let before = self.flits.get(at.last_left as usize);
+        let behind = before.map_or(granted, |last| granted.max(last.leaves + 1));
+        let next = before.map_or(at.first, |last| last.next);
         let arrived = |enters: Cycle| if v == 0 { 0 } else { enters + 1 };
-        if let Some(&HeaderTimes { number, enters, .. }) = at.flits.get(next) {
+        if let Some(&HeaderTimes { number, enters, .. }) = self.flits.get(next as usize) {
             let mut leaves = behind.max(arrived(enters));
-            let to = match route.heads_for(v, next, number, network, descent) {
+            let to = match route.heads_for(v, at.left as usize, number, network, descent) {
                 Ok(to) => to,
                 Err(lost) => {
                     self.lost = Some(lost);
@@ -118,16 +177,16 @@ impl HeaderFlitTimes {
             if to as usize != v {
                 let Some(room) = self.room_from(to as usize) else { return false };
                 leaves = leaves.max(room);
-                let below = &mut self.vertices[to as usize];
-                if below.flits.is_empty() {
+                if self.vertices[to as usize].entered == 0 {
                     route.vertices[to as usize].front = number;
-                    self.arrivals.push((to, leaves));
+                    found.arrivals.push((to, leaves));
                 }
-                below.flits.push(HeaderTimes { number, enters: leaves, leaves: UNKNOWN });
-                self.work.push(to);
+                self.enter(to as usize, number, leaves);
+                found.work.push(to);
             }
+            self.flits[next as usize].leaves = leaves;
             let at = &mut self.vertices[v];
-            at.flits[next].leaves = leaves;
+            at.last_left = next;
             at.left += 1;
             self.settle(route, v, found);
         } else {
@@ -138,23 +197,23 @@ impl HeaderFlitTimes {
                 leaves = leaves.max(room);
             }
             self.vertices[v].data_leaves = true;
-            self.data.header_leaves(route, v, leaves, found);
+            self.data.header_leaves(route, v, leaves, &mut found.departures);
             let mut child = route.vertices[v].first_child;
             while child != NONE {
                 let below = &mut self.vertices[child as usize];
                 below.data_enters = Some(leaves);
-                if below.flits.is_empty() {
-                    self.arrivals.push((child, leaves));
+                if below.entered == 0 {
+                    found.arrivals.push((child, leaves));
                 }
-                route.vertices[child as usize].total = below.flits.len() as u32 + self.length;
-                self.work.push(child);
+                route.vertices[child as usize].total = below.entered + self.length;
+                found.work.push(child);
                 self.settle(route, child as usize, found);
                 child = route.vertices[child as usize].sibling;
             }
         }
         let parent = route.vertices[v].parent;
         if parent != NONE {
-            self.work.push(parent);
+            found.work.push(parent);
         }
         true
     }
@@ -163,15 +222,15 @@ impl HeaderFlitTimes {
     /// the same cycle at the latest.
     fn room_from(&self, v: usize) -> Option<Cycle> {
         let at = &self.vertices[v];
-        match at.flits.len().checked_sub(self.buffer as usize) {
+        match self.flits.get(at.ahead as usize) {
             None => Some(0),
-            Some(ahead) => (ahead < at.left).then(|| at.flits[ahead].leaves),
+            Some(ahead) => (at.entered - self.buffer < at.left).then_some(ahead.leaves),
         }
     }
 
     /// Tells the data what the header at a vertex does to the last data flit, if that is known by now: where whole buffers do not
     /// divide the data, the last data flit is a number of buffers behind a header flit.
-    fn settle(&mut self, route: &TreeRoute, v: usize, found: &mut Vec<(u32, Cycle)>) {
+    fn settle(&mut self, route: &TreeRoute, v: usize, found: &mut Findings) {
         let at = &mut self.vertices[v];
         if at.settled || at.data_enters.is_none() {
             return;
@@ -180,22 +239,22 @@ impl HeaderFlitTimes {
             0 => 0,
             rest => self.buffer - rest,
         };
-        let held_until = match at.flits.len().checked_sub(beside as usize) {
+        let held_until = match at.entered.checked_sub(beside) {
             None | Some(0) => 0,
-            Some(place) if place <= at.left => at.flits[place - 1].leaves,
-            Some(_) => return,
+            Some(place) if place > at.left => return,
+            Some(place) if place == at.entered => self.flits[at.last as usize].leaves,
+            Some(place) => at.flits(&self.flits).nth(place as usize - 1).map_or(0, |flit| flit.leaves),
         };
         at.settled = true;
-        self.data.header_holds(route, v, held_until, found);
+        self.data.header_holds(route, v, held_until, &mut found.departures);
     }
 
     /// Flits that have entered each vertex in cycles before `now`, and data flits that have left it.
     pub(super) fn crossed(&self, route: &TreeRoute, now: Cycle) -> (Vec<u32>, Vec<u32>) {
-        let headed = |v: usize| self.vertices.get(v).map_or(&[][..], |at| &at.flits);
-        let before = |v: usize, leaves_by: Cycle| headed(v).partition_point(|flit| flit.leaves <= leaves_by);
-        let missing = |v: usize, until: Cycle| (headed(v).len() - before(v, until)) as u64;
+        let headed = |v: usize| self.vertices.get(v).into_iter().flat_map(|at| at.flits(&self.flits));
+        let missing = |v: usize, until: Cycle| headed(v).filter(|flit| flit.leaves > until).count() as u64;
         let (data, left) = self.data.crossed(route, now, missing);
-        let entered = |v: usize| headed(v).partition_point(|flit| flit.enters < now) as u32;
+        let entered = |v: usize| headed(v).filter(|flit| flit.enters < now).count() as u32;
         (data.into_iter().enumerate().map(|(v, data)| data + entered(v)).collect(), left)
     }
 }

@@ -23,19 +23,19 @@ use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
 use copies::{CopyTimes, Granted};
-use header_flits::HeaderFlitTimes;
+use header_flits::{Findings, HeaderFlitTimes};
 use paths::{Late, Pace, PathTimes};
 use trees::TreeTimes;
 
-/// The worm engine. Memory: that of the core, 56 bytes a vertex of tree worms, and with tree headers as much again and 24 for each
+/// The worm engine. Memory: that of the core, 56 bytes a vertex of tree worms, and with tree headers 64 more and 24 for each
 /// header flit that enters it.
 pub type WormEngine<'a, O> = WormholeEngine<'a, O, WormMovement>;
 
 /// Flits that follow their headers by closed forms.
 #[derive(Default)]
 pub struct WormMovement {
-    /// Departures found by the step at hand: (vertex, cycle).
-    found: Vec<(u32, Cycle)>,
+    /// What the step at hand has found of a tree in lockstep.
+    found: Findings,
     /// What a tree was granted in the step at hand.
     copies: Granted,
 }
@@ -197,7 +197,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {
                 times.grow(route);
-                times.header_leaves(route, vertex as usize, now, &mut self.movement.found);
+                times.header_leaves(route, vertex as usize, now, &mut self.movement.found.departures);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {
                     core.route_header(slot, child);
@@ -211,8 +211,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if let Some((from, to)) = times.lost {
                     core.no_route = Some(NoRoute::new(core.routing, from, to));
                 }
-                let mut arrivals = std::mem::take(&mut times.arrivals);
-                for (vertex, at) in arrivals.drain(..) {
+                for (vertex, at) in self.movement.found.arrivals.drain(..) {
                     core.route_header_from(at, slot, vertex);
                 }
                 self.tree_departures(slot);
@@ -237,7 +236,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     /// A lockstep tree gives back what it holds for the departures found, and delivers.
     fn tree_departures(&mut self, slot: u32) {
         let core = &mut self.core;
-        for (vertex, at) in self.movement.found.drain(..) {
+        for (vertex, at) in self.movement.found.departures.drain(..) {
             core.tree_departs(slot, vertex, at);
             let worm = &core.worms[slot as usize];
             let (id, Route::Tree(route, _)) = (worm.id, &worm.route) else { break };
