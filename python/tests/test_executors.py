@@ -431,6 +431,8 @@ class Chain:
     step: int = 1
 
 CHAIN = Chain()
+# As an attribute of what the algorithm uses.
+step = of = 3
 
 @wc.algorithm("py-script", routing="e-cube", promise="unicasts")
 def plan(network, source, destinations):
@@ -443,12 +445,16 @@ SETTINGS = {
 
 if __name__ == "__main__":
     experiment = wc.Experiment(SETTINGS, algorithms=[plan])
+    distributed = __import__("importlib").import_module("dask.distributed")
+    with distributed.LocalCluster(n_workers=1, processes=True, dashboard_address=None) as cluster, distributed.Client(cluster) as client:
+        assert experiment.run(executor=client).csv() == experiment.run(jobs=1).csv()
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert experiment.run(executor=pool).csv() == experiment.run(jobs=1).csv()
 """
 
 
-def test_classes_of_a_script_are_the_same_in_spawned_workers(tmp_path):
+def test_classes_of_a_script_are_the_same_in_other_processes(tmp_path):
+    pytest.importorskip("dask.distributed")
     (tmp_path / "script.py").write_text(SCRIPT)
     run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -90,6 +90,9 @@ class _Met:
         return module
 
 
+_LOADS_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+
+
 class _Walk:
     def __init__(self, met: dict[int, int], around: _Met) -> None:
         # Places of what has been met, by identity; and the objects themselves, so that no identity is used twice.
@@ -166,12 +169,13 @@ class _Walk:
     def _function(self, function: types.FunctionType) -> bytes:
         around = function.__globals__
         if _is_library(around.get("__name__"), around.get("__file__")):
-            return _joined("library", f"{function.__module__}.{function.__qualname__}".encode())
+            return _joined("library", _name(function))
         closed = [self.of(_content(cell)) for cell in function.__closure__ or ()]
         codes = list(_codes(function.__code__))
         for code in codes:
             self._around.code(code, around.get("__package__"))
-        names = sorted({name for code in codes for name in code.co_names})
+        # Not attributes that are called as a global is: of a function that was sent by its value, only globals that it loads are there.
+        names = sorted({one.argval for code in codes for one in dis.get_instructions(code) if one.opname in _LOADS_GLOBALS})
         named = [self.of(around[name]) for name in names if name in around]
         defaults = [self.of(function.__defaults__), self.of(function.__kwdefaults__)]
         return _joined("function", self.of(function.__code__), *defaults, _joined("closed", *closed), *named)
@@ -230,10 +234,10 @@ def _of_library(kind: type) -> bool:
     return _is_library(kind.__module__, getattr(module, "__file__", None))
 
 
-def _name(kind: type) -> bytes:
+def _name(what: type | types.FunctionType) -> bytes:
     # Spawned workers call the script so.
-    module = "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
-    return f"{module}.{kind.__qualname__}".encode()
+    module = "__main__" if what.__module__ == "__mp_main__" else what.__module__
+    return f"{module}.{what.__qualname__}".encode()
 
 
 @functools.cache

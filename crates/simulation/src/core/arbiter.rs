@@ -483,7 +483,8 @@ impl Arbiter {
     }
 
     fn wake_head(&mut self, queue: usize) {
-        if self.divided {
+        // Of injection channels, whoever waits takes any that is free.
+        if self.divided && queue < self.space.links() {
             self.wake_all(queue);
         } else if let Some(request) = self.queues.first(queue) {
             self.look_at(request);
