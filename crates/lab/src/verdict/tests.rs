@@ -206,7 +206,11 @@ fn bad_claims_are_pointed_at() {
             "[1]",
             "expected 4 values, one for each of `traffic.multicast.destinations`, and found 1",
         ),
-        ("values = { of = { a = [1, 2, 3, 4] }, tolerance = -1 }", "-1", "expected a number that is not negative"),
+        (
+            "values = { of = { a = [1, 2, 3, 4] }, tolerance = -1 }",
+            "-1",
+            "expected a finite number that is not negative",
+        ),
         ("oder = 1", "oder", "unknown setting `oder`"),
     ] {
         let error = Experiment::parse("x.toml", &format!("{SWEEP}{test}\n"), &[]).expect_err(test);

@@ -219,10 +219,8 @@ impl Descriptor {
             return Err(fixed(given));
         }
         let used = given.or(own);
-        // Algorithms of programs may do with it what they like.
-        let rootless = used.map_or((!self.own).then_some(self.name), |used| (!used.root).then_some(used.name));
-        if let Some(name) = rootless.filter(|_| root) {
-            return Err(RoutingError::NoRoot(name).into());
+        if let Some(used) = used.filter(|used| root && !used.root) {
+            return Err(RoutingError::NoRoot(used.name).into());
         }
         match (self.routed, given) {
             (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => return Err(fixed(given)),

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Direction, Grid, Network, NodeId, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingError, RoutingRelation};
 
 use crate::algorithm::{AlgorithmError, Multicast};
 use crate::capabilities::BranchingTrees;
@@ -331,8 +331,11 @@ fn channel(network: &Network, at: RouterId, output: Output) -> ChannelId {
     network.channel_along(at, dimension, direction).expect("a rule leads nearer to a router of the mesh")
 }
 
-/// Refuses a routing for an algorithm that brings its own.
+/// Refuses a routing, and a root, for an algorithm that brings its own routing.
 pub(crate) fn no_routing(algorithm: &Descriptor, options: &Options, own: &str) -> Result<(), AlgorithmError> {
+    if options.root.is_some() {
+        return Err(RoutingError::NoRoot(algorithm.name).into());
+    }
     let Some(given) = options.routing else { return Ok(()) };
     let given = given.name;
     let problem = format!("is defined with `{own}` routing, its own, and cannot use `{given}`; leave the routing out");
