@@ -48,6 +48,18 @@ impl Arguments {
     }
 }
 
+/// Refuses experiments none of which has a quick version.
+fn has_a_quick_version<'e>(experiments: impl Iterator<Item = &'e Experiment> + Clone) -> Result<(), Failure> {
+    if experiments.clone().any(Experiment::has_quick) {
+        return Ok(());
+    }
+    let files = experiments.map(|experiment| format!("`{}`", experiment.path())).collect::<Vec<_>>();
+    let verb = if files.len() == 1 { "has" } else { "have" };
+    let files = files.join(" and ");
+    let message = format!("{files} {verb} no quick version: expected a table `[quick]` of settings");
+    Err(Failure::BadInput(message))
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
@@ -63,12 +75,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     })?;
     let read = arguments.files.iter().map(|file| Ok((file, Experiment::read(file, &overrides)?)));
     let read = read.collect::<Result<Vec<_>, _>>().map_err(Failure::diagnostic)?;
-    if arguments.quick && !read.iter().any(|(_, experiment)| experiment.has_quick()) {
-        let files = read.iter().map(|(_, experiment)| format!("`{}`", experiment.path())).collect::<Vec<_>>();
-        let verb = if files.len() == 1 { "has" } else { "have" };
-        let files = files.join(" and ");
-        let message = format!("{files} {verb} no quick version: expected a table `[quick]` of settings");
-        return Err(Failure::BadInput(message));
+    if arguments.quick {
+        has_a_quick_version(read.iter().map(|(_, experiment)| experiment))?;
     }
     let mut experiments: Vec<Reported> = Vec::new();
     for (file, mut experiment) in read {
