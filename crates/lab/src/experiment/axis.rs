@@ -161,7 +161,8 @@ fn collect(
                         _ if other.json.is_number() && value.json.is_number() => {
                             other.json.as_f64() == value.json.as_f64()
                         }
-                        _ => other.json == value.json,
+                        // A root is the same as a number and as a text.
+                        _ => other.json == value.json || path[0] == "root" && other.plain() == value.plain(),
                     };
                     if values[..index].iter().any(is_same) {
                         return error(value.span.clone(), format!("{} is listed twice", value.json));
@@ -288,6 +289,7 @@ mod tests {
                 "the values of `algorithm` are a list, or `{ from = …, to = …, points = … }` with numbers",
             ),
             ("algorithm = ['a', 'a']", "'a'", "\"a\" is listed twice"),
+            ("root = [5, '5']", "'5'", "\"5\" is listed twice"),
             ("topology = ['mesh:4x4', 'mesh:4x4 ']", "'mesh:4x4 '", "\"mesh:4x4 \" is listed twice"),
             ("trafic.length = [1]", "trafic", "`trafic` names no setting"),
             ("title = ['a']", "title", "`title` is no setting of a run and cannot be swept"),

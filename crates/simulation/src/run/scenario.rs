@@ -312,6 +312,11 @@ impl Scenario {
         self.mode
     }
 
+    /// Whether its traffic comes to an end by itself: a trace, or a burst.
+    pub fn ends(&self) -> bool {
+        self.traffic.number().is_some()
+    }
+
     /// Nanoseconds a cycle.
     pub fn cycle_ns(&self) -> f64 {
         self.cycle_ns

@@ -28,8 +28,8 @@ export function sweeps(page: Page, first: Query): View {
   let store = "";
 
   const form = (): void => {
-    // What is being typed stays.
-    if (isTyped(begin)) return;
+    // What is being typed stays, and so does a button between the two halves of a click.
+    if (isTyped(begin) || begin.matches(":active")) return;
     const experiments = page.info.items.filter((item) => item.kind === "experiment");
     const chosen = query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : experiments[0]?.path ?? "");
     refill(

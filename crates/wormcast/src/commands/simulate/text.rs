@@ -22,7 +22,7 @@ pub(super) fn write_text(
     let cycle_ns = scenario.cycle_ns();
     match result {
         Replication::Simulated(run) => {
-            write_course(out, title, run, scenario.mode() == Mode::Steady)?;
+            write_course(out, title, run, scenario)?;
             if !failed.is_empty() {
                 write_figure(out, "failed links", short_list(failed.iter().map(String::as_str)))?;
             }
@@ -46,8 +46,11 @@ fn write_plan(out: &mut dyn Write, title: &str, plan: &PlanResult) -> io::Result
 }
 
 /// How long the run was, what became of its messages, and whether its means can be trusted.
-fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, steady: bool) -> io::Result<()> {
+fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, scenario: &Scenario) -> io::Result<()> {
     let messages = result.messages;
+    let steady = scenario.mode() == Mode::Steady;
+    // There may be no more.
+    let more = if scenario.ends() { "" } else { "; raise `run.messages`" };
     writeln!(out, "{title}, seed {}, {} engine", result.seed, result.engine)?;
     let warmup = match result.warmup {
         0 => String::new(),
@@ -81,9 +84,9 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, steady: bo
         let lower = if messages.measured > 0 { ", and the latencies are lower bounds" } else { "" };
         write_figure(out, "saturated", format!("yes: messages pile up{lower}"))?;
     } else if result.trend == Some(true) {
-        write_figure(out, "window", "too short: the mean latency depends on it; raise `run.messages`")?;
+        write_figure(out, "window", format!("too short: the mean latency depends on it{more}"))?;
     } else if steady && result.trend.is_none() && messages.measured > 0 {
-        write_figure(out, "window", "too few messages to say whether they pile up; raise `run.messages`")?;
+        write_figure(out, "window", format!("too few messages to say whether they pile up{more}"))?;
     }
     Ok(())
 }
