@@ -136,7 +136,7 @@ impl Findings {
         figure.map_or_else(Default::default, |figure| (figure.x, figure.y.name().to_owned(), figure.series))
     }
 
-    /// Whether a table that is there has results of other settings.
+    /// What a file had that the table would replace, if that is something else.
     fn replaced(&self, table: &str) -> Option<&'static str> {
         let old = std::fs::read(table).ok()?;
         replaced(&String::from_utf8_lossy(&old), &self.found.summaries)

@@ -208,6 +208,20 @@ def test_modules_count_wherever_they_are_met(tmp_path, made, files):
     assert changed != first == commented
 
 
+def test_a_module_that_cannot_be_imported_yet_asks_for_a_revision(tmp_path, monkeypatch):
+    (tmp_path / "py_broken.py").write_text("raise ImportError('not yet')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def plan(network, source, destinations):
+        import py_broken
+
+        return py_broken.worms(destinations)
+
+    with pytest.raises(wc.InputError, match=r"revision: `py_broken`, which the algorithm imports, cannot be imported yet \(not yet\): give a `revision`"):
+        wc.algorithm("py-broken", routing="e-cube")(plan)
+    assert wc.algorithm("py-broken", routing="e-cube", revision=1)(plan).revision == 1
+
+
 def test_what_cannot_be_told_asks_for_a_revision(tmp_path):
     with (tmp_path / "open").open("w") as file:
 

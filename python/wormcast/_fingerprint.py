@@ -84,9 +84,12 @@ class _Met:
                     return None
                 module = importlib.import_module(spec.name)
                 self.modules[module.__name__] = module
-        except (ImportError, ValueError):
+        except (ModuleNotFoundError, ValueError):
             # Where it is wanted, it fails in the same way.
             return None
+        except Exception as problem:
+            # Such as one that imports the algorithm's own module in turn.
+            raise _native.InputError(f"revision: `{name}`, which the algorithm imports, cannot be imported yet ({problem}): {_REMEDY}") from problem
         return module
 
 
