@@ -294,13 +294,16 @@ impl Experiment {
         }
         if let Some(over) = claim.over().filter(|over| over.is_latency() != quantity.is_latency()) {
             let key = if claim.gap.is_some() { "gap.over" } else { "order.over" };
-            let (names, unit) = (over.name(), quantity.name());
-            return error(key, &format!("`{names}` is no share of `{unit}`: one is a time, and the other is none"));
+            let (part, whole) = (quantity.name(), over.name());
+            return error(
+                key,
+                &format!("`{part}` is no share of `{whole}`: one of them is a time, and the other is not"),
+            );
         }
-        let is_shown = quantity.is_latency() && self.document.overrides("plot.unit");
+        let sets_unit = quantity.is_latency() && self.document.overrides("plot.unit");
         match test {
             // In another unit, they would be other values.
-            Test::Values(_) if is_shown => {
+            Test::Values(_) if sets_unit => {
                 error("values", "these are in the file's `plot.unit`, which `--set` would change: set it in the file")
             }
             Test::Order(order) if no_share(order.by) => error("order.by", share),

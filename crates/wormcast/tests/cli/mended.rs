@@ -821,13 +821,18 @@ fn a_claim_needs_a_sentence_of_its_own_and_shares_of_the_same_kind() {
     let loads = format!("{order}, over = \"delivered_load\" }}");
     let values = "values = { of = { dual-path = [inf] }, tolerance = 3 }";
     for (wrong, message) in [
-        (gap, "`offered_load` is no share of `latency.last`: one is a time"),
-        (&loads, "`delivered_load` is no share of `latency.last`"),
+        (gap, "`latency.last` is no share of `offered_load`: one of them is a time"),
+        (&loads, "`latency.last` is no share of `delivered_load`"),
         (values, "expected finite numbers, or `nan`"),
     ] {
         let refused = sweep(wrong).bad_input();
         assert!(refused.contains(message), "{refused}");
     }
+    // In another unit, the same numbers would claim something else.
+    folder.write("c.toml", claim("values = { of = { dual-path = [1] }, tolerance = 3 }").as_bytes());
+    folder.run(&["sweep", "c.toml"]).success();
+    let unit = folder.run(&["plot", "c.toml", "--set", "plot.unit=cycles"]).bad_input();
+    assert!(unit.contains("these are in the file's `plot.unit`, which `--set` would change"), "{unit}");
     let unnamed = folder.run(&["sweep", "c.toml", "--store", ""]).bad_input();
     assert!(unnamed.contains("a store is a file: expected its name"), "{unnamed}");
 }
