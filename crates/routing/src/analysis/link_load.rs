@@ -179,6 +179,7 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::survey::survey_of_routes;
     use crate::{RoutingOptions, TurnRouting, routing_by_name};
     use wormcast_network::TopologySpec;
 
@@ -197,19 +198,31 @@ mod tests {
         }
     }
 
-    /// Against the search that knows of turns, adaptive and not, also where some links are parallel.
+    /// Against the searches for 64 targets at once, adaptive and not: where some links are parallel, with more targets than one word holds, many and no nodes at a router, hubs, and routers that
+    /// no path reaches.
     #[test]
-    fn loads_are_those_of_the_survey_of_turns() {
-        for spec in ["mesh:4x3", "torus:2x3", "torus:4x4", "random:nodes=20,degree=4,seed=3"] {
-            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+    fn loads_and_lengths_are_those_of_the_survey_of_turns() {
+        let random = (0..12).map(|seed| format!("random:nodes={},degree={},seed={seed}", 20 + 15 * seed, 3 + seed % 4));
+        let named = ["mesh:4x3", "torus:2x3", "torus:4x4", "mesh:9x8", "hyperx:3x3,nodes=2", "tree:nodes=90,seed=3"];
+        let specs = random.chain(named.map(str::to_owned)).chain(["complete:70".to_owned(), "ring:131".to_owned()]);
+        let built = specs.map(|spec| spec.parse::<TopologySpec>().unwrap().build().unwrap());
+        let star: Vec<_> = (1..100).map(|leaf| (0, leaf)).chain([(1, 2), (5, 77)]).collect();
+        let apart: Vec<_> = (1..70).map(|leaf| (leaf / 3, leaf)).chain((71..80).map(|leaf| (leaf - 1, leaf))).collect();
+        let listed = [Network::from_links("star", 100, &star), Network::from_links("apart", 80, &apart)];
+        for network in built.chain(listed) {
             for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
-                let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
-                let (_, expected) = relation.capabilities().turns.map(|turns: &TurnRouting| turns.survey()).unwrap();
+                let Ok(relation) = routing_by_name(name, &network, &RoutingOptions::default()) else {
+                    assert!(!network.distances().connected, "{name} on {}", network.name());
+                    continue;
+                };
+                let (lengths, expected) =
+                    relation.capabilities().turns.map(|turns: &TurnRouting| turns.survey()).unwrap();
                 let found = link_load(relation.as_ref()).unwrap();
                 for (found, expected) in found.by_channel.iter().zip(&expected.by_channel) {
-                    assert!((found - expected).abs() < 1e-9, "{name} on {spec}");
+                    assert!((found - expected).abs() < 1e-9, "{name} on {}", network.name());
                 }
                 assert!((found.mean - expected.mean).abs() < 1e-9 && (found.max - expected.max).abs() < 1e-9);
+                assert_eq!(lengths, survey_of_routes(relation.as_ref()), "{name} on {}", network.name());
             }
         }
     }

@@ -1,13 +1,9 @@
 //! Routing over a set of permitted turns.
 
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use wormcast_network::watch::{processors, shared, step};
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::analysis::link_load::LinkLoad;
-use crate::analysis::survey::{Lengths, Survey};
 use crate::capabilities::{RoutingCapabilities, Spread};
 use crate::relation::{RoutingRelation, nearest_channels};
 use crate::turns::turn_search::{TurnSearch, UNREACHABLE};
@@ -21,6 +17,17 @@ pub enum Adaptivity {
     Adaptive,
     /// The smallest: deterministic routing.
     First,
+}
+
+impl Adaptivity {
+    /// The candidates among the nearest channels.
+    #[inline]
+    pub(crate) fn chosen<T>(self, nearest: &[T]) -> &[T] {
+        match self {
+            Self::Adaptive => nearest,
+            Self::First => &nearest[..nearest.len().min(1)],
+        }
+    }
 }
 
 /// Routing on shortest permitted paths: those that take no prohibited turn.
@@ -187,204 +194,9 @@ impl TurnRouting {
         true
     }
 
-    /// The candidates among the nearest channels.
-    #[inline]
-    fn chosen<'c>(&self, nearest: &'c [ChannelId]) -> &'c [ChannelId] {
-        match self.choice {
-            Adaptivity::Adaptive => nearest,
-            Adaptivity::First => &nearest[..nearest.len().min(1)],
-        }
-    }
-
-    /// Measures the routes between all pairs of different routers, and how unicasts between all pairs of nodes load the channels.
-    ///
-    /// O(routers x channels) for the distances, and up to a factor of the degree for the load, on as many threads as the machine has where the network is large. O(channels)
-    /// memory for each thread, since the tables are not kept.
-    pub fn survey(&self) -> (Survey, LinkLoad) {
-        /// Routers from which threads pay off.
-        const LARGE: usize = 1 << 11;
-        self.survey_on(if self.network.routers() < LARGE { 1 } else { processors() })
-    }
-
-    /// The same on so many threads, which makes no difference to what is found.
-    fn survey_on(&self, threads: usize) -> (Survey, LinkLoad) {
-        /// Targets of a thread before their loads are added up, which is done in the order of targets: sums depend on it in their last digits.
-        const TARGETS: usize = 8;
-        let routers = self.network.routers();
-        let mut lengths = Lengths::new();
-        let mut load = vec![0.0; self.network.channels()];
-        if threads == 1 {
-            let mut measuring = Measuring::new(self);
-            for target in self.network.router_ids() {
-                step("measuring routes", "destinations", target.index(), routers);
-                measuring.towards(target, &mut lengths, |channel, crossing| load[channel.index()] += crossing);
-            }
-        } else {
-            let mut shares: Vec<Share<'_>> = (0..threads).map(|_| Share::new(self)).collect();
-            for start in (0..routers).step_by(threads * TARGETS) {
-                let targets = start..routers.min(start + threads * TARGETS);
-                shares = shared(("measuring routes", "destinations"), (1, targets, routers), shares, Share::measure);
-                let mut loads: Vec<_> = shares.iter_mut().flat_map(Share::take).collect();
-                loads.sort_unstable_by_key(|&&(target, _)| target);
-                for (_, own) in loads {
-                    for &(channel, crossing) in own {
-                        load[channel.index()] += crossing;
-                    }
-                }
-            }
-            for share in shares {
-                lengths.merge(share.lengths);
-            }
-        }
-        // All candidates are on shortest routes, which are equally long: no need to add up fractions.
-        let mean = lengths.node_hops() as f64 / load.len().max(1) as f64;
-        (lengths.survey(), LinkLoad { mean, ..LinkLoad::new(load) })
-    }
-}
-
-/// The channels that worms to a target cross, and how many pairs of nodes do so.
-type Loads = Vec<(ChannelId, f64)>;
-
-/// What one thread measures.
-struct Share<'a> {
-    measuring: Measuring<'a>,
-    lengths: Lengths,
-    /// Of the targets since the last [`take`](Self::take); the rest are there to be used again.
-    loads: Vec<(usize, Loads)>,
-    used: usize,
-}
-
-impl<'a> Share<'a> {
-    fn new(routing: &'a TurnRouting) -> Self {
-        Self { measuring: Measuring::new(routing), lengths: Lengths::new(), loads: Vec::new(), used: 0 }
-    }
-
-    fn measure(&mut self, targets: Range<usize>) {
-        for target in targets {
-            if self.used == self.loads.len() {
-                self.loads.push((target, Vec::new()));
-            }
-            let (of, own) = &mut self.loads[self.used];
-            self.used += 1;
-            *of = target;
-            own.clear();
-            self.measuring.towards(RouterId::new(target as u32), &mut self.lengths, |channel, crossing| {
-                own.push((channel, crossing));
-            });
-        }
-    }
-
-    fn take(&mut self) -> impl Iterator<Item = &(usize, Loads)> {
-        self.loads[..std::mem::take(&mut self.used)].iter()
-    }
-}
-
-/// What of the traffic to one target enters each channel: nothing, for most of them.
-struct Flow {
-    by_channel: Vec<f64>,
-    /// A bit for each channel that anything enters, which fit into a nearer cache.
-    entered: Vec<u64>,
-}
-
-impl Flow {
-    fn new(channels: usize) -> Self {
-        Self { by_channel: vec![0.0; channels], entered: vec![0; channels.div_ceil(64)] }
-    }
-
-    /// Divides traffic evenly among channels.
-    #[inline]
-    fn enter(&mut self, channels: &[ChannelId], traffic: f64) {
-        let share = traffic / channels.len().max(1) as f64;
-        for channel in channels.iter().map(|channel| channel.index()) {
-            self.by_channel[channel] += share;
-            self.entered[channel / 64] |= 1 << (channel % 64);
-        }
-    }
-
-    /// Takes what enters a channel.
-    #[inline]
-    fn take(&mut self, channel: ChannelId) -> Option<f64> {
-        let (word, bit) = (&mut self.entered[channel.index() / 64], 1 << (channel.index() % 64));
-        if *word & bit == 0 {
-            return None;
-        }
-        *word &= !bit;
-        Some(std::mem::take(&mut self.by_channel[channel.index()]))
-    }
-}
-
-/// Follows the worms to one router after the other.
-struct Measuring<'a> {
-    routing: &'a TurnRouting,
-    search: TurnSearch<'a>,
-    flow: Flow,
-    /// The candidates in the source router, for all routers one after the other, and where those of each start.
-    nearest: Vec<ChannelId>,
-    first: Vec<usize>,
-    candidates: Vec<ChannelId>,
-}
-
-impl<'a> Measuring<'a> {
-    fn new(routing: &'a TurnRouting) -> Self {
-        let network = &*routing.network;
-        Self {
-            routing,
-            search: TurnSearch::new(network, &routing.turns),
-            flow: Flow::new(network.channels()),
-            nearest: vec![ChannelId::new(0); network.channels() + 1],
-            first: vec![0; network.routers() + 1],
-            candidates: Vec::new(),
-        }
-    }
-
-    /// Adds the lengths of the routes to a router, and says how many pairs of nodes cross each channel that has any, once.
-    #[inline]
-    fn towards(&mut self, target: RouterId, lengths: &mut Lengths, mut load: impl FnMut(ChannelId, f64)) {
-        let Self { routing, search, flow, nearest, first, candidates } = self;
-        let network = &*routing.network;
-        let receivers = network.nodes_of(target).len();
-        search.along_paths(target);
-        let mut end = 0;
-        for source in network.router_ids() {
-            if source != target {
-                let outputs = network.outputs(source);
-                let mut hops = UNREACHABLE;
-                for leaving in outputs.clone() {
-                    hops = hops.min(search.distance(leaving));
-                }
-                if hops != UNREACHABLE {
-                    // Without branches: which of them are the nearest cannot be foreseen.
-                    for leaving in outputs {
-                        nearest[end] = leaving;
-                        end += usize::from(search.distance(leaving) == hops);
-                    }
-                }
-                let senders = network.nodes_of(source).len();
-                flow.enter(routing.chosen(&nearest[first[source.index()]..end]), senders as f64);
-                lengths.add(senders * receivers, Some(hops).filter(|&hops| hops != UNREACHABLE));
-            }
-            first[source.index() + 1] = end;
-        }
-        for channel in search.furthest_first() {
-            let Some(entering) = flow.take(channel).filter(|&entering| entering != 0.0) else { continue };
-            load(channel, entering * receivers as f64);
-            let at = network.to(channel);
-            if at == target {
-                continue;
-            }
-            // Most who arrive are as near as those who start here: then theirs are the only candidates.
-            candidates.clear();
-            let from_here = &nearest[first[at.index()]..first[at.index() + 1]];
-            for &next in from_here {
-                if routing.turns.permits(network, channel, next) {
-                    candidates.push(next);
-                }
-            }
-            if candidates.is_empty() {
-                routing.nearest(at, Some(channel), |c| search.distance(c), UNREACHABLE, candidates);
-            }
-            flow.enter(routing.chosen(candidates), entering);
-        }
+    /// Which of the nearest channels a header may take.
+    pub(crate) fn choice(&self) -> Adaptivity {
+        self.choice
     }
 }
 
@@ -399,7 +211,7 @@ impl RoutingRelation for TurnRouting {
 
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.all_nearest(at, arrived, target, out);
-        out.truncate(self.chosen(out).len());
+        out.truncate(self.choice.chosen(out).len());
     }
 
     fn follow(
@@ -441,35 +253,5 @@ impl Spread for TurnRouting {
         if let (Adaptivity::First, Some(&first)) = (self.choice, out.first()) {
             out.retain(|&channel| network.to(channel) == network.to(first));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::turn_prohibition;
-    use wormcast_network::TopologySpec;
-
-    /// To the last bit, whatever the number of threads; adding up in another order makes another last bit.
-    #[test]
-    fn threads_make_no_difference() {
-        for spec in ["random:nodes=150,degree=5,seed=2", "mesh:9x8", "hyperx:3x3,nodes=2", "ring:5"] {
-            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
-            for choice in [Adaptivity::Adaptive, Adaptivity::First] {
-                let routing = TurnRouting::new("x", &network, turn_prohibition(&network), choice);
-                let (survey, load) = routing.survey_on(1);
-                for threads in [2, 3, 7] {
-                    assert_eq!(routing.survey_on(threads), (survey, load.clone()), "{spec} on {threads} threads");
-                }
-            }
-        }
-        let network = "random:nodes=150,degree=5,seed=2".parse::<TopologySpec>().unwrap().build().unwrap();
-        let routing = TurnRouting::new("x", &network, turn_prohibition(&network), Adaptivity::Adaptive);
-        let mut measuring = Measuring::new(&routing);
-        let mut backwards = vec![0.0; network.channels()];
-        for target in network.router_ids().collect::<Vec<_>>().into_iter().rev() {
-            measuring.towards(target, &mut Lengths::new(), |channel, crossing| backwards[channel.index()] += crossing);
-        }
-        assert_ne!(*routing.survey_on(1).1.by_channel, backwards);
     }
 }

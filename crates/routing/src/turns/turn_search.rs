@@ -74,18 +74,6 @@ impl<'a> TurnSearch<'a> {
 
     /// Finds the shortest permitted paths to `target`.
     pub(crate) fn towards(&mut self, target: RouterId) {
-        self.search::<true>(target);
-    }
-
-    /// As [`towards`](Self::towards), for the channels on shortest permitted paths alone; of others, some are taken to lead nowhere.
-    ///
-    /// When all arriving channels of a router have been handed out, each can turn into a channel that has been reached, and that is nearer than all that have not: no worm
-    /// takes these, wherever it comes from or starts.
-    pub(crate) fn along_paths(&mut self, target: RouterId) {
-        self.search::<false>(target);
-    }
-
-    fn search<const ALL: bool>(&mut self, target: RouterId) {
         let network = self.network;
         self.distance.fill(UNREACHABLE);
         self.order.clear();
@@ -102,15 +90,15 @@ impl<'a> TurnSearch<'a> {
         while let Some(&leaving) = self.order.get(next) {
             next += 1;
             match self.left[leaving.from.index()] {
-                Left::Everything | Left::Anything => self.hand_out::<ALL>(leaving),
-                Left::LessThanGroups if !leaving.label.is_plain() => self.hand_out::<ALL>(leaving),
+                Left::Everything | Left::Anything => self.hand_out(leaving),
+                Left::LessThanGroups if !leaving.label.is_plain() => self.hand_out(leaving),
                 Left::LessThanGroups | Left::Nothing => {}
             }
         }
     }
 
     /// Reaches the channels that may turn into `leaving` and have not been reached.
-    fn hand_out<const ALL: bool>(&mut self, Reached { channel: leaving, from, label }: Reached) {
+    fn hand_out(&mut self, Reached { channel: leaving, from, label }: Reached) {
         let router = from.index();
         let (first, end) = self.network.output_places(from);
         let fresh = HandedOut { low: first, high: end, kept_back: NONE };
@@ -120,7 +108,7 @@ impl<'a> TurnSearch<'a> {
         let back = self.network.reverse(leaving);
         if kept_back != NONE {
             // It was kept back by its own link, which is free: everything may turn into any other.
-            self.reach::<ALL>(self.turns.by_group(kept_back), hops);
+            self.reach(self.turns.by_group(kept_back), hops);
         }
         let mut keep_back = NONE;
         // Whatever may turn into a special link, or any other of its group: groups below this one ...
@@ -137,7 +125,7 @@ impl<'a> TurnSearch<'a> {
             if link.arriving == back {
                 keep_back = low;
             } else {
-                self.reach::<ALL>(link, hops);
+                self.reach(link, hops);
             }
             low += 1;
         }
@@ -149,7 +137,7 @@ impl<'a> TurnSearch<'a> {
             }
             high -= 1;
             if link.label.is_special() {
-                self.reach::<ALL>(link, hops);
+                self.reach(link, hops);
             }
         }
         self.handed_out[router] = HandedOut { low, high, kept_back: keep_back };
@@ -165,10 +153,7 @@ impl<'a> TurnSearch<'a> {
     }
 
     #[inline]
-    fn reach<const ALL: bool>(&mut self, LinkEnd { arriving, from, label_there, .. }: LinkEnd, hops: u32) {
-        if !ALL && self.left[from.index()] == Left::Nothing {
-            return;
-        }
+    fn reach(&mut self, LinkEnd { arriving, from, label_there, .. }: LinkEnd, hops: u32) {
         let distance = &mut self.distance[arriving.index()];
         if *distance == UNREACHABLE {
             *distance = hops;
@@ -176,80 +161,8 @@ impl<'a> TurnSearch<'a> {
         }
     }
 
-    /// Hops from a channel's start through it to the target, or [`UNREACHABLE`].
-    #[inline]
-    pub(crate) fn distance(&self, channel: ChannelId) -> u32 {
-        self.distance[channel.index()]
-    }
-
-    /// All distances, by channel.
+    /// Hops from each channel's start through it to the target, or [`UNREACHABLE`].
     pub(crate) fn distances(&self) -> &[u32] {
         &self.distance
-    }
-
-    /// The channels that lead to the target, the furthest first.
-    pub(crate) fn furthest_first(&self) -> impl Iterator<Item = ChannelId> {
-        self.order.iter().rev().map(|reached| reached.channel)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::relation::nearest_channels;
-    use crate::{Root, turn_prohibition, up_down};
-    use wormcast_network::TopologySpec;
-
-    /// The channels that worms take next at a router, by their distances.
-    fn next(
-        network: &Network,
-        turns: &TurnSet,
-        (at, arrived): (RouterId, Option<ChannelId>),
-        distances: &[u32],
-    ) -> Vec<ChannelId> {
-        let mut out = Vec::new();
-        let permitted = |channel| arrived.is_none_or(|arriving| turns.permits(network, arriving, channel));
-        let hops = |channel: ChannelId| Some(distances[channel.index()]).filter(|&hops| hops != UNREACHABLE);
-        let outputs = network.outputs(at).map(|c| (c, hops(c).filter(|_| permitted(c))));
-        nearest_channels(outputs, &mut out);
-        out
-    }
-
-    /// Whatever a worm does, wherever it comes from, the channels that are left out make no difference to it.
-    #[test]
-    fn no_worm_takes_the_channels_that_are_left_out() {
-        let mut left_out = 0;
-        let random = (0..30).map(|seed| format!("random:nodes={},degree={},seed={seed}", 12 + seed, 3 + seed % 4));
-        let named = [
-            "mesh:4x5",
-            "torus:4x4",
-            "tree:nodes=20,seed=3",
-            "ring:6",
-            "complete:9",
-            "small-world:nodes=30,degree=4,rewire=0.2,seed=1",
-        ];
-        for spec in random.chain(named.map(str::to_owned)) {
-            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
-            for turns in [turn_prohibition(&network), up_down(&network, Root::Router(RouterId::new(0))).unwrap()] {
-                let (mut all, mut few) = (TurnSearch::new(&network, &turns), TurnSearch::new(&network, &turns));
-                for target in network.router_ids() {
-                    all.towards(target);
-                    few.along_paths(target);
-                    for channel in network.channel_ids() {
-                        let (one, other) = (all.distance(channel), few.distance(channel));
-                        assert!(one == other || other == UNREACHABLE, "{spec}: {one} {other}");
-                        left_out += u32::from(one != other);
-                    }
-                    let arriving = network.channel_ids().filter(|&c| all.distance(c) != UNREACHABLE);
-                    let arriving = arriving.map(|c| (network.to(c), Some(c)));
-                    let starting = network.router_ids().map(|router| (router, None));
-                    for place in starting.chain(arriving).filter(|(at, _)| *at != target) {
-                        let expected = next(&network, &turns, place, all.distances());
-                        assert_eq!(next(&network, &turns, place, few.distances()), expected, "{spec} {place:?}");
-                    }
-                }
-            }
-        }
-        assert!(left_out > 1000, "{left_out}");
     }
 }
