@@ -327,7 +327,7 @@ impl Settings {
             rise: Vec::new(),
         };
         let claim = Claim { series: vec![key.clone()], ..Claim::of_order(order, *quantity) };
-        let measured = Measurements::new(experiment, &claim, points, runs);
+        let measured = Measurements::new((experiment, experiment), &claim, points, runs);
         let reference = field.reference.as_ref().and_then(|name| field.series.iter().position(|one| one == name));
         let count = field.series.len();
         let pairs_at_a_point = if reference.is_some() { count - 1 } else { count * (count - 1) / 2 };

@@ -306,6 +306,13 @@ impl Claim {
         x.is_none_or(|x| self.from.is_none_or(|from| from <= x) && self.to.is_none_or(|to| x <= to))
     }
 
+    /// Whether it is about certain places along the horizontal axis, or more than one.
+    pub(crate) fn is_about_places(&self) -> bool {
+        let ranges = self.from.is_some() || self.to.is_some();
+        let rises = self.order.as_ref().is_some_and(|order| !order.rise.is_empty());
+        ranges || rises || self.values.is_some() || self.falls.is_some()
+    }
+
     /// Whether it is about a value of a swept setting.
     pub(crate) fn includes(&self, key: &str, value: &serde_json::Value) -> bool {
         self.only.get(key).is_none_or(|values| values.iter().any(|listed| same(listed, value)))

@@ -1,5 +1,6 @@
 //! Claims: which swept settings they compare, and whether what they name is there.
 
+use serde_json::Value as Json;
 use wormcast_network::text::short_list;
 
 use super::Experiment;
@@ -7,6 +8,7 @@ use crate::experiment::axis::{Axis, AxisValue};
 use crate::experiment::claim::{Claim, RiseEnd, Scope, Test, same};
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Tree};
+use crate::experiment::point::{Coordinate, Point};
 use crate::runs::kind::Kind;
 
 impl Experiment {
@@ -29,6 +31,22 @@ impl Experiment {
     /// What is swept, and what an override has taken out of the sweep.
     pub(super) fn all_axes(&self) -> impl Iterator<Item = &Axis> {
         self.axes.iter().chain(&self.fixed)
+    }
+
+    /// The value of a swept setting at a point; that which it has instead if an override has taken it out of the sweep.
+    pub(crate) fn value_at<'p>(&'p self, point: &'p Point, key: &str) -> Option<&'p Coordinate> {
+        point.coordinate(key).or_else(|| self.settled.iter().find(|settled| settled.key == key))
+    }
+
+    /// The values of the setting along which a claim compares that lie in the claim's range, in the order of its places: those of the file's sweep, also where an override has taken it out of that.
+    pub(crate) fn claimed_values(&self, claim: &Claim) -> Vec<&Json> {
+        let axis = self.claim_axis(claim).and_then(|key| self.swept_axis(&key));
+        let values = axis.into_iter().flat_map(|axis| &axis.values).map(|value| &value.json);
+        let mut values: Vec<&Json> = values.filter(|value| claim.covers(value.as_f64())).collect();
+        if values.iter().all(|value| value.is_number()) {
+            values.sort_by(|a, b| a.as_f64().unwrap_or(0.0).total_cmp(&b.as_f64().unwrap_or(0.0)));
+        }
+        values
     }
 
     fn swept_axis(&self, key: &str) -> Option<&Axis> {
@@ -300,12 +318,7 @@ impl Experiment {
                 &format!("`{part}` is no share of `{whole}`: one of them is a time, and the other is not"),
             );
         }
-        let sets_unit = quantity.is_latency() && self.document.overrides("plot.unit");
         match test {
-            // In another unit, they would be other values.
-            Test::Values(_) if sets_unit => {
-                error("values", "these are in the file's `plot.unit`, which `--set` would change: set it in the file")
-            }
             Test::Order(order) if no_share(order.by) => error("order.by", share),
             Test::Falls(falls) if !(0.0..1.0).contains(&falls.by) => {
                 error("falls.by", "expected a share from 0 up to, not including, 1, such as 0.1")

@@ -34,7 +34,7 @@ enum Location {
 impl Diagnostic {
     /// An error that concerns the whole file.
     pub(crate) fn file(path: &str, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), location: Location::File, message: message.into(), help: None }
+        Self { path: path.to_owned(), location: Location::File, message: told(message), help: None }
     }
 
     /// An error at a span of the file's text; a span beyond the text is cut to it.
@@ -54,7 +54,7 @@ impl Diagnostic {
     /// Adds advice.
     #[must_use]
     pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
-        self.help = help;
+        self.help = help.map(told);
         self
     }
 
@@ -67,8 +67,8 @@ impl Diagnostic {
         let names = names.iter().copied();
         match did_you_mean(given, names.clone()) {
             None if names.clone().next().is_none() => self.message.push_str(": nothing is"),
-            None => self.message = format!("{}: expected one of {}", self.message, short_list(names)),
-            help => self.help = help,
+            None => self.message = told(format!("{}: expected one of {}", self.message, short_list(names))),
+            help => self.help = help.map(told),
         }
         self
     }
@@ -169,9 +169,9 @@ fn boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// A message, without the middle if it is very long.
+/// A message, without the middle if it is very long, and with what would command a terminal as text.
 fn told(message: impl Into<String>) -> String {
-    let message = message.into();
+    let message = message.into().replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
     if message.len() <= MOST {
         return message;
     }

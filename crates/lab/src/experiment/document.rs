@@ -124,6 +124,12 @@ impl Document {
         Self { path: path.to_owned(), text: text.into(), overrides, quick: false, variation: None }
     }
 
+    /// The file alone: without overrides, in none of its versions; `None` if that is what it is.
+    pub(crate) fn file_alone(&self) -> Option<Self> {
+        let is_alone = self.overrides.is_empty() && !self.quick && self.variation.is_none();
+        (!is_alone).then(|| Self::new(&self.path, &self.text, &[]))
+    }
+
     /// With further overrides.
     pub(crate) fn with(&self, overrides: impl Iterator<Item = Override>) -> Self {
         let overrides = self.overrides.iter().cloned().chain(overrides).collect();
@@ -400,14 +406,15 @@ impl Document {
         place
     }
 
+    /// The setting at this path.
+    pub(crate) fn at<'v, 't>(tree: &'v Tree<'t>, path: &[String]) -> Option<&'v Value<'t>> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(tree.get(first.as_str())?, |value, name| value.get_ref().get(name.as_str()))
+    }
+
     /// Whether there is a setting at this path.
     pub(crate) fn has(tree: &Tree<'_>, path: &[String]) -> bool {
-        let Some((first, rest)) = path.split_first() else { return false };
-        let first = tree.get(first.as_str()).map(Spanned::get_ref);
-        rest.iter()
-            .try_fold(first, |value, name| value?.get(name.as_str()).map(|value| Some(value.get_ref())))
-            .flatten()
-            .is_some()
+        Self::at(tree, path).is_some()
     }
 
     /// The settings as a type.

@@ -90,9 +90,13 @@ pub struct Experiment {
     plot: PlotSettings,
     axes: Vec<Axis>,
     claims: Vec<Claim>,
+    /// The file as it stands, if overrides or versions change other things than claims: what claims are about.
+    declared: Option<Box<Self>>,
     open: Vec<OpenSetting>,
-    /// The swept settings that an override fixes.
+    /// The swept settings that an override takes out of the sweep.
     fixed: Vec<Axis>,
+    /// The values that these have instead, where they have one.
+    settled: Vec<Coordinate>,
     /// What runs do at the first point.
     kind: Kind,
     /// Whether runs may have buffered switches, and messages of both kinds.
@@ -159,6 +163,12 @@ impl Experiment {
         let sweep = tree.remove("sweep");
         let declared = sweep.as_ref().map_or_else(|| Ok(Vec::new()), |sweep| axes(document, sweep))?;
         let (fixed, kept): (Vec<Axis>, Vec<Axis>) = declared.into_iter().partition(|axis| paths.contains(&axis.path));
+        let mut settled = Vec::new();
+        for axis in &fixed {
+            if let Some(value) = Document::at(&tree, &axis.path) {
+                settled.push(Coordinate { key: axis.key.clone(), value: document.typed_value(value.clone())? });
+            }
+        }
         let points = kept.iter().try_fold(1usize, |product, axis| product.checked_mul(axis.values.len()));
         if points.is_none_or(|points| points > MAX_POINTS) {
             let span = Document::place(&document.tree()?.0, "sweep");
@@ -173,8 +183,10 @@ impl Experiment {
             plot: PlotSettings::default(),
             axes: kept,
             claims: Vec::new(),
+            declared: Self::declared(document, &tree),
             open: open_settings(document, &tree)?,
             fixed,
+            settled,
             kind: Kind::Simulated,
             may_have: MayHave::default(),
             document: document.clone(),
@@ -195,10 +207,26 @@ impl Experiment {
         experiment.may_have = MayHave::of(&experiment.axes, &switchings, &file.traffic);
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
-        for index in 0..experiment.claims.len() {
+        // Those of the file are checked there.
+        let claims = if experiment.declared.is_some() { 0 } else { experiment.claims.len() };
+        for index in 0..claims {
             experiment.check_claim(&tree, index)?;
         }
         Ok(experiment)
+    }
+
+    /// The file as it stands, if this is something else with the same claims.
+    fn declared(document: &Document, tree: &Tree<'_>) -> Option<Box<Self>> {
+        let file = document.file_alone()?;
+        let span = |tree: &Tree<'_>| tree.get("claim").map(Spanned::span);
+        let same = span(tree).is_some() && file.tree().is_ok_and(|(alone, _)| span(&alone) == span(tree));
+        // Where overrides mend the file, there is nothing else that claims could be about.
+        same.then(|| Self::of(&file).ok().map(Box::new)).flatten()
+    }
+
+    /// What its claims are about: the axes, the quantity and the unit of the file that makes them, whatever is run of it.
+    pub(crate) fn claimed(&self) -> &Self {
+        self.declared.as_deref().unwrap_or(self)
     }
 
     /// What the experiment shows: the file's title, or, since that may speak of what overrides change, its name with them. May be
@@ -312,8 +340,8 @@ impl Experiment {
     /// The quantities that plots and claims are about, each once.
     pub(crate) fn shown(&self) -> Vec<Quantity> {
         let mut shown = self.quantities();
-        for quantity in self.claims.iter().filter_map(|claim| claim.y) {
-            position(&mut shown, quantity);
+        for claim in &self.claims {
+            position(&mut shown, claim.y.unwrap_or_else(|| self.claimed().quantities()[0]));
         }
         shown
     }
@@ -387,8 +415,9 @@ impl Experiment {
     fn horizontal(&self) -> Option<String> {
         let numeric = |axis: &&Axis| axis.values.iter().all(|value| value.json.is_number());
         match &self.plot.x {
-            Some(x) => (self.axes.iter().any(|axis| axis.key == *x) || Quantity::named(x).is_some()).then(|| x.clone()),
-            None => self.axes.iter().find(numeric).map(|axis| axis.key.clone()),
+            Some(x) if self.axes.iter().any(|axis| axis.key == *x) || Quantity::named(x).is_some() => Some(x.clone()),
+            // Also where an override has taken that out of the sweep, and other numbers are swept.
+            _ => self.axes.iter().find(numeric).map(|axis| axis.key.clone()),
         }
     }
 

@@ -43,7 +43,7 @@ impl Measurements<'_> {
                             let share = 1.0 / each.len().max(1) as f64;
                             let cells = each.iter().flat_map(|(_, cells)| cells);
                             let cells: Vec<_> = cells.map(|&(place, weight)| (place, weight * share)).collect();
-                            vec![question(format!("{} on average", self.range()), excess(&cells))]
+                            vec![question(self.on_average(), excess(&cells))]
                         }
                     });
                 }
@@ -118,9 +118,9 @@ impl Measurements<'_> {
         let mut groups = Vec::new();
         for context in 0..self.contexts.len() {
             for (series, expected) in &values.of {
-                let question = |(place, expected): (usize, &f64)| Pending {
+                let question = |(place, expected): (usize, f64)| Pending {
                     series: self.name(context, series),
-                    against: number_text(*expected, 6),
+                    against: number_text(expected, 6),
                     at: self.places[place].text.clone(),
                     evidence: match self.at(context, series, place) {
                         Cell::Values(found) => {
@@ -130,8 +130,11 @@ impl Measurements<'_> {
                         cell => Evidence::Settled(unsettled([cell])),
                     },
                 };
-                let claimed = (0..self.places.len()).zip(expected).filter(|(_, expected)| !expected.is_nan());
-                groups.push(claimed.map(question).collect());
+                let claimed = self.places.iter().enumerate().filter_map(|(place, at)| {
+                    let claimed = self.claimed.iter().position(|claimed| claimed.is(at))?;
+                    Some((place, *expected.get(claimed)?))
+                });
+                groups.push(claimed.filter(|(_, expected)| !expected.is_nan()).map(question).collect());
             }
         }
         groups
@@ -166,7 +169,7 @@ impl Measurements<'_> {
                             shares((0..runs).map(mean).collect())
                         }
                     };
-                    vec![question(format!("{} on average", self.range()), evidence)]
+                    vec![question(self.on_average(), evidence)]
                 } else {
                     let at = |(place, cell): (usize, &Cell)| {
                         let evidence = match cell {

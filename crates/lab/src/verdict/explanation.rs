@@ -27,7 +27,7 @@ pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: 
 const MOST_REPLICATIONS: u64 = 10_000;
 
 /// What it would take to settle what is open, as further lines; empty if nothing is open.
-pub(super) fn to_settle(groups: &[Vec<Comparison>], of_shares: bool) -> String {
+pub(super) fn to_settle(groups: &[Vec<Comparison>], of_shares: bool, deadlocked: bool) -> String {
     let unsettled = |finding| groups.iter().flatten().filter(move |comparison| comparison.finding == finding);
     let mut takes = Vec::new();
     let (mut ranges, mut most, mut never) = (Vec::new(), 0, false);
@@ -56,7 +56,12 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>], of_shares: bool) -> String {
         takes.push(format!("more loads, or more replications{places}"));
     }
     if unsettled(Finding::Missing).next().is_some() {
-        let why = if of_shares { "one is missing or saturated" } else { "one is missing, or both are saturated" };
+        let why = match (deadlocked, of_shares) {
+            (false, true) => "one is missing or saturated",
+            (false, false) => "one is missing, or both are saturated",
+            (true, true) => "one is missing, deadlocked or saturated",
+            (true, false) => "one is missing or deadlocked, or both are saturated",
+        };
         takes.push(format!("results of both where there is nothing to compare: {why}"));
     }
     if unsettled(Finding::NoInterval).next().is_some() {
@@ -80,11 +85,13 @@ fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
         let _ = write!(line, ": holds at {} of {}", count(Finding::Holds), group.len());
         if count(Finding::Fails) > 0 {
             let mut places: Vec<&str> = of(Finding::Fails).map(|comparison| comparison.at.as_str()).collect();
+            places.retain(|place| !place.is_empty());
             if places.len() > MOST_PLACES {
                 places.truncate(MOST_PLACES);
                 places.push("…");
             }
-            let _ = write!(line, ", fails at {} ({})", count(Finding::Fails), places.join(", "));
+            let places = if places.is_empty() { String::new() } else { format!(" ({})", places.join(", ")) };
+            let _ = write!(line, ", fails at {}{places}", count(Finding::Fails));
         }
     }
     for (finding, word) in [
@@ -96,17 +103,22 @@ fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
             let _ = write!(line, ", {word} at {}", count(finding));
         }
     }
+    // Nowhere, if nothing is swept but the series.
+    let at = |comparison: &Comparison| match comparison.at.as_str() {
+        "" => String::new(),
+        at => format!(" at {at}"),
+    };
     let place = |comparison: &Comparison| match (falls, same) {
-        (true, _) => format!("from {}", comparison.against.trim_start_matches("at ")),
-        (false, true) => format!("at {}", comparison.at),
-        (false, false) => format!("from {} at {}", comparison.against, comparison.at),
+        (true, _) => format!(" from {}", comparison.against.trim_start_matches("at ")),
+        (false, true) => at(comparison),
+        (false, false) => format!(" from {}{}", comparison.against, at(comparison)),
     };
     let mean = |comparison: &&Comparison| comparison.difference.map_or(0.0, |difference| difference.mean);
     let measured = || group.iter().filter(|comparison| comparison.difference.is_some());
     let least = measured().min_by(|a, b| mean(a).total_cmp(&mean(b)));
     let most = measured().max_by(|a, b| mean(a).total_cmp(&mean(b)));
     if let (Some(least), Some(most)) = (least, most) {
-        let [least, most] = [least, most].map(|one| format!("{} {}", figure(one, unit), place(one)));
+        let [least, most] = [least, most].map(|one| format!("{}{}", figure(one, unit), place(one)));
         let _ = write!(line, "; difference {least}");
         if most != least {
             let _ = write!(line, " to {most}");

@@ -1,5 +1,7 @@
 //! The data that one claim is judged on: the replications of its series at its values of the horizontal axis.
 
+use serde_json::Value as Json;
+
 use super::evidence::Pending;
 use super::explanation::{because, to_settle};
 use super::rules::{Rule, all_rule, order_rule, somewhere_rule, strictly_somewhere_rule};
@@ -33,6 +35,18 @@ pub(crate) struct AxisPlace {
     pub(crate) number: Option<f64>,
 }
 
+impl AxisPlace {
+    fn new(value: &Json) -> Self {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Self { text, number: value.as_f64() }
+    }
+
+    /// Whether it is the same value, however a number is written.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.text == other.text || (self.number.is_some() && self.number == other.number)
+    }
+}
+
 /// A point of the sweep, as the claim sees it.
 pub(crate) struct Entry<'a> {
     context: usize,
@@ -52,14 +66,24 @@ pub(crate) struct Measurements<'a> {
     /// The other swept settings, as text: each combination is a sweep of its own. Empty if there are none.
     pub(crate) contexts: Vec<String>,
     pub(crate) places: Vec<AxisPlace>,
+    /// The values along the horizontal axis that the claim is about, of which some may not be places.
+    pub(super) claimed: Vec<AxisPlace>,
     entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Measurements<'a> {
-    pub(crate) fn new(experiment: &Experiment, claim: &'a Claim, points: &'a [Point], runs: &'a [PointRuns]) -> Self {
-        let quantity = claim.y.unwrap_or_else(|| experiment.quantities()[0]);
-        let (x, series) = (experiment.claim_axis(claim), experiment.claim_series(claim));
-        let unit = (quantity.is_latency() && claim.over().is_none()).then(|| experiment.unit());
+    /// Of a claim that is about the axes and the quantity of `about`.
+    pub(crate) fn new(
+        (experiment, about): (&Experiment, &Experiment),
+        claim: &'a Claim,
+        points: &'a [Point],
+        runs: &'a [PointRuns],
+    ) -> Self {
+        let quantity = claim.y.unwrap_or_else(|| about.quantities()[0]);
+        let (x, series) = (about.claim_axis(claim), about.claim_series(claim));
+        // Values that are claimed have the file's unit.
+        let unit = if claim.values.is_some() { about.unit() } else { experiment.unit() };
+        let unit = (quantity.is_latency() && claim.over().is_none()).then_some(unit);
         let mut measured = Self {
             claim,
             quantity,
@@ -67,17 +91,21 @@ impl<'a> Measurements<'a> {
             confidence: experiment.stop().confidence,
             contexts: Vec::new(),
             places: Vec::new(),
+            claimed: about.claimed_values(claim).into_iter().map(AxisPlace::new).collect(),
             entries: Vec::new(),
         };
         for (point, of_point) in points.iter().zip(runs) {
-            let names: Option<Vec<String>> =
-                series.iter().map(|key| point.coordinate(key).map(Coordinate::text)).collect();
+            let value_at = |key: &str| experiment.value_at(point, key);
+            let names: Option<Vec<String>> = series.iter().map(|key| value_at(key).map(Coordinate::text)).collect();
             let Some(names) = names else { continue };
-            let place = x.as_deref().and_then(|x| point.coordinate(x)).map_or_else(
-                || AxisPlace { text: String::new(), number: None },
-                |x| AxisPlace { text: x.text(), number: x.value.as_f64() },
-            );
-            if !claim.covers(place.number) || !point.coordinates.iter().all(|c| claim.includes(&c.key, &c.value)) {
+            let place = match x.as_deref().map(value_at) {
+                Some(Some(x)) => AxisPlace::new(&x.value),
+                // Of the values that are no longer there.
+                Some(None) if claim.is_about_places() => continue,
+                Some(None) | None => AxisPlace { text: String::new(), number: None },
+            };
+            let included = |key: &String| value_at(key).is_some_and(|at| claim.includes(key, &at.value));
+            if !claim.covers(place.number) || !claim.only.keys().all(included) {
                 continue;
             }
             let others = point.coordinates.iter().filter(|c| !series.contains(&c.key) && Some(&c.key) != x.as_ref());
@@ -194,7 +222,8 @@ impl<'a> Measurements<'a> {
         let verdict = if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) };
         let mut because = because(&groups, test, if self.claim.over().is_some() { "%" } else { unit });
         if verdict == Verdict::Inconclusive {
-            because += &to_settle(&groups, self.claim.over().is_some());
+            let deadlocked = self.entries.iter().any(|entry| entry.runs.outcome == Outcome::Deadlocked);
+            because += &to_settle(&groups, self.claim.over().is_some(), deadlocked);
         }
         let open_end = self.claim.open_end.filter(|_| verdict != Verdict::Reproduced);
         let holds = open_end.and_then(|end| self.widest(&groups, judge, end));
@@ -239,8 +268,16 @@ impl<'a> Measurements<'a> {
     }
 
     pub(super) fn range(&self) -> String {
-        let ends = (self.places.first(), self.places.last());
-        if let (Some(first), Some(last)) = ends { format!("{} to {}", first.text, last.text) } else { String::new() }
+        match (self.places.first(), self.places.last()) {
+            (Some(first), Some(last)) if first == last => first.text.clone(),
+            (Some(first), Some(last)) => format!("{} to {}", first.text, last.text),
+            _ => String::new(),
+        }
+    }
+
+    /// Where an average is taken.
+    pub(super) fn on_average(&self) -> String {
+        format!("{} on average", self.range()).trim_start().to_owned()
     }
 }
 

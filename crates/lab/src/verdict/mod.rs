@@ -149,7 +149,7 @@ pub enum Finding {
 
 /// Judges one claim about an experiment.
 fn judge_part(experiment: &Experiment, claim: &Claim, points: &[Point], runs: &[PointRuns]) -> Part {
-    Measurements::new(experiment, claim, points, runs).part()
+    Measurements::new((experiment, experiment.claimed()), claim, points, runs).part()
 }
 
 /// Judges the claims of an experiment. Parts of one claim make one verdict, in the order in which the claims first occur.

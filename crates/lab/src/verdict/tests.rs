@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::evidence::{Evidence, Pending};
 use super::*;
+use crate::experiment::document::Override;
 use crate::runs::stopping::Outcome;
 use crate::synthetic::run;
 
@@ -21,12 +22,18 @@ text = "t"
 
 /// The verdict on a claim if the latency is `latency(series, x)` with noise of this size, half of it the same in all series.
 fn judged(test: &str, noise: f64, latency: impl Fn(&str, f64) -> Option<f64>) -> Part {
-    let experiment = Experiment::parse("x.toml", &format!("{SWEEP}{test}\n"), &[]).unwrap();
+    judged_with(&[], test, noise, latency)
+}
+
+/// The same where settings are given by `--set`.
+fn judged_with(sets: &[&str], test: &str, noise: f64, latency: impl Fn(&str, f64) -> Option<f64>) -> Part {
+    let sets: Vec<_> = sets.iter().map(|set| Override::set(set).unwrap()).collect();
+    let experiment = Experiment::parse("x.toml", &format!("{SWEEP}{test}\n"), &sets).unwrap();
     let points = experiment.points().unwrap();
     let runs: Vec<PointRuns> = points
         .iter()
         .map(|point| {
-            let x = point.coordinates[1].value.as_f64().unwrap();
+            let x = experiment.value_at(point, "traffic.multicast.destinations").unwrap().value.as_f64().unwrap();
             let Some(latency) = latency(&point.spec.algorithm, x) else {
                 return PointRuns::new(Outcome::Saturated, vec![run(1.0); 40]);
             };
@@ -48,6 +55,92 @@ fn parallel(gap: f64) -> impl Fn(&str, f64) -> Option<f64> {
 }
 
 const ORDER: &str = "order = { lower = ['a'], higher = ['b'] }";
+
+/// The value that it has instead is then the only one: what is claimed of others says nothing about it.
+#[test]
+fn a_setting_that_is_taken_out_of_the_sweep_has_one_value() {
+    const AXIS: &str = "traffic.multicast.destinations";
+    let at = |x: u32, test: &str| judged_with(&[&format!("{AXIS}={x}")], test, 0.1, parallel(10.0));
+    let values = "values = { of = { a = [110, 500, 130, 140] }, tolerance = 1 }";
+    for (x, expected) in [
+        (1, Verdict::Reproduced),
+        (2, Verdict::NotReproduced),
+        (3, Verdict::Reproduced),
+        // None of those that the file sweeps.
+        (7, Verdict::Inconclusive),
+    ] {
+        assert_eq!(at(x, values).verdict, expected, "{x}");
+    }
+    assert_eq!(at(4, values).comparisons[0].at, "4");
+    assert!(at(4, values).because.ends_with(" at 4"));
+    let restricted = [
+        format!("from = 3\n{ORDER}"),
+        format!("where = {{ '{AXIS}' = [3, 4] }}\n{ORDER}"),
+        format!("from = 3\ngap = {{ series = ['a'], over = 'latency.mean', at_most = 1 }}\ny = 'latency.last'"),
+    ];
+    for test in &restricted {
+        let (outside, inside) = (at(2, test), at(3, test));
+        assert_eq!((outside.verdict, outside.comparisons.len()), (Verdict::Inconclusive, 0), "{test}");
+        assert!(outside.because.starts_with("what the claim compares is not in this sweep"), "{}", outside.because);
+        assert_eq!(inside.verdict, Verdict::Reproduced, "{test}");
+    }
+    // The series, too.
+    let of_series =
+        |series: &str, test: &str| judged_with(&[&format!("algorithm={series}")], test, 0.1, parallel(10.0)).verdict;
+    assert_eq!(of_series("a", "values = { of = { a = [110, 120, 130, 140] }, tolerance = 1 }"), Verdict::Reproduced);
+    assert_eq!(of_series("b", "values = { of = { a = [110, 120, 130, 140] }, tolerance = 1 }"), Verdict::Inconclusive);
+    assert_eq!(of_series("a", ORDER), Verdict::Inconclusive);
+    let falls = "where = { algorithm = ['b'] }\nfalls = { series = ['b'], by = 0.0 }";
+    let falling = |_: &str, x: f64| Some(200.0 - 10.0 * x);
+    assert_eq!(judged_with(&["algorithm=b"], falls, 0.1, falling).verdict, Verdict::Reproduced);
+    assert_eq!(judged_with(&["algorithm=a"], falls, 0.1, falling).verdict, Verdict::Inconclusive);
+}
+
+/// Whatever is plotted, and whatever else is swept, claims are about what the file says.
+#[test]
+fn other_plots_and_sweeps_leave_claims_alone() {
+    let values = "values = { of = { a = [110, 120, 130, 140] }, tolerance = 1 }";
+    let buffers = "sweep.switching.buffer=[1, 3]";
+    for sets in [
+        &["plot.y=delivered_load"][..],
+        &["plot.unit=us"],
+        &[buffers, "plot.x=switching.buffer"],
+        &[buffers, "plot.x=switching.buffer", "traffic.multicast.destinations=3"],
+        &["sweep.traffic.multicast.destinations=[4, 2]"],
+        &["sweep.algorithm=['a', 'c']"],
+        &[buffers, "plot.series=switching.buffer"],
+    ] {
+        let part = judged_with(sets, values, 0.1, parallel(10.0));
+        assert_eq!((part.verdict, &*part.unit), (Verdict::Reproduced, "cycles"), "{sets:?}: {}", part.because);
+        let wrong = values.replace("130, 140", "13, 140").replace("120, 13,", "12, 13,");
+        assert_eq!(judged_with(sets, &wrong, 0.1, parallel(10.0)).verdict, Verdict::NotReproduced, "{sets:?}");
+    }
+    let from = format!("from = 3\n{ORDER}");
+    let cross = |series: &str, x: f64| parallel(if x < 3.0 { -10.0 } else { 10.0 })(series, x);
+    for sets in [&[buffers, "plot.x=switching.buffer"][..], &["plot.y=link_utilisation"]] {
+        let part = judged_with(sets, &from, 0.1, cross);
+        assert_eq!(part.verdict, Verdict::Reproduced, "{sets:?}: {}", part.because);
+        assert_eq!(part.quantity, Some(Quantity::named("latency.last").unwrap()));
+    }
+    // What is not run is not there to be judged.
+    assert_eq!(judged_with(&["sweep.algorithm=['a', 'c']"], ORDER, 0.1, parallel(10.0)).verdict, Verdict::Inconclusive);
+    // Claims that are given beside the file are about what is given beside it.
+    let claim = "claim=[{id='d', text='d', from=30, order={lower=['a'], higher=['b']}}]";
+    let sets = [claim, "sweep.traffic.multicast.destinations=[2, 30]"];
+    assert_eq!(judged_with(&sets, ORDER, 0.1, parallel(10.0)).comparisons.len(), 1);
+}
+
+/// Each value belongs to its place also where `where` leaves others out, and in the order along the axis.
+#[test]
+fn values_belong_to_their_places() {
+    let values = "values = { of = { a = [110, 120, 500, 140] }, tolerance = 1 }";
+    let at = |places: &str| {
+        judged(&format!("where = {{ 'traffic.multicast.destinations' = [{places}] }}\n{values}"), 0.1, parallel(10.0))
+    };
+    assert_eq!(at("2, 4").verdict, Verdict::Reproduced);
+    assert_eq!(at("4").comparisons[0].against, "140");
+    assert_eq!(at("3, 4").verdict, Verdict::NotReproduced);
+}
 
 #[test]
 fn orders_that_hold_fail_or_stay_open() {

@@ -208,7 +208,25 @@ mod tests {
         let built = specs.map(|spec| spec.parse::<TopologySpec>().unwrap().build().unwrap());
         let star: Vec<_> = (1..100).map(|leaf| (0, leaf)).chain([(1, 2), (5, 77)]).collect();
         let apart: Vec<_> = (1..70).map(|leaf| (leaf / 3, leaf)).chain((71..80).map(|leaf| (leaf - 1, leaf))).collect();
+        // Rings with chords, each of which shares a router with an earlier one: these have special links.
+        let glued = (0..20u32).map(|seed| {
+            let (mut links, mut routers, mut draw) = (Vec::new(), 1, seed);
+            let mut below = |limit: u32| {
+                draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (draw >> 8) % limit
+            };
+            for _ in 0..5 + 2 * seed {
+                let own: Vec<u32> = std::iter::once(below(routers)).chain(routers..routers + 2 + below(4)).collect();
+                routers += own.len() as u32 - 1;
+                links.extend((0..own.len()).map(|i| (own[i], own[(i + 1) % own.len()])));
+                if own.len() > 4 {
+                    links.push((own[0], own[2 + below(2) as usize]));
+                }
+            }
+            Network::from_links("glued", routers as usize, &links)
+        });
         let listed = [Network::from_links("star", 100, &star), Network::from_links("apart", 80, &apart)];
+        let listed = glued.chain(listed);
         for network in built.chain(listed) {
             for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
                 let Ok(relation) = routing_by_name(name, &network, &RoutingOptions::default()) else {

@@ -828,11 +828,14 @@ fn a_claim_needs_a_sentence_of_its_own_and_shares_of_the_same_kind() {
         let refused = sweep(wrong).bad_input();
         assert!(refused.contains(message), "{refused}");
     }
-    // In another unit, the same numbers would claim something else.
+    // In another unit, the same numbers would claim something else: they stay in the file's, whatever is plotted.
     folder.write("c.toml", claim("values = { of = { dual-path = [1] }, tolerance = 3 }").as_bytes());
     folder.run(&["sweep", "c.toml"]).success();
-    let unit = folder.run(&["plot", "c.toml", "--set", "plot.unit=cycles"]).bad_input();
-    assert!(unit.contains("these are in the file's `plot.unit`, which `--set` would change"), "{unit}");
+    let verdict = folder.read("c.claims.json");
+    for plotted in ["plot.unit=cycles", "plot.y=delivered_load"] {
+        folder.run(&["plot", "c.toml", "--set", plotted]).success();
+        assert_eq!(folder.read("c.claims.json"), verdict, "{plotted}");
+    }
     let unnamed = folder.run(&["sweep", "c.toml", "--store", ""]).bad_input();
     assert!(unnamed.contains("a store is a file: expected its name"), "{unnamed}");
 }
