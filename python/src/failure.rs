@@ -54,6 +54,9 @@ pub(crate) fn sweep(error: LabError) -> PyErr {
         LabError::Input(error) => diagnostic(*error),
         LabError::Store(error) | LabError::Sweep(SweepError::Store(error)) => store(error),
         LabError::Sweep(SweepError::Workers(error)) => WorkersError::new_err(error.to_string()),
+        // As for the command: a replication that cannot be simulated was asked for wrongly.
+        LabError::Run(error) => input(error),
+        LabError::Sweep(error @ SweepError::Run { .. }) => input(error),
         other => run(other),
     }
 }

@@ -320,7 +320,8 @@ def algorithm(
     if not isinstance(name, str):
         raise _native.InputError(f"name: found {name!r}; expected lower-case letters, digits and hyphens")
     if promise not in (None, "unicasts", "stops", "trees"):
-        raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`")
+        rules = " (a function is given as `may_turn` or `may_stop`)" if callable(promise) else ""
+        raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`{rules}")
     if not isinstance(routing, str):
         raise _native.InputError(f"routing: found {routing!r}; expected the name of a routing, such as `e-cube`")
 

@@ -45,7 +45,18 @@ def value(given: Any) -> str:
         return value(given.tolist())
     if isinstance(given, (list, tuple, range)):
         return "[" + ", ".join(value(inner) for inner in given) + "]"
+    # Networks are told by their names, as they import this.
+    if type(given).__name__ == "Network":
+        raise InputError(f"found {given!r}; expected its text, such as `mesh:16x16`, or a file, as `Network.save` writes one")
     raise InputError(f"found {given!r}; expected a number, a string, a flag, a list or a dictionary")
+
+
+def _value_of(key: str, given: Any) -> str:
+    """The value of a setting, whose name errors begin with."""
+    try:
+        return value(given)
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from None
 
 
 def _put(tree: dict[str, Any], key: object, given: Any) -> None:
@@ -76,7 +87,7 @@ def _lines(settings: Mapping[str, Any], path: str) -> Iterator[str]:
         elif inner is None:
             raise InputError(f"{own}: found None; give it a value, or leave it out")
         else:
-            yield f"{own} = {value(inner)}"
+            yield f"{own} = {_value_of(own, inner)}"
 
 
 def document(settings: Mapping[str, Any]) -> str:
@@ -121,4 +132,4 @@ def assignments(settings: Mapping[str, Any]) -> list[str]:
         if twice := each.keys() & own:
             raise InputError(f"settings: `{min(twice)}` is given twice")
         each |= own
-    return [f"{key}={value(given)}" for key, given in each.items()]
+    return [f"{key}={_value_of(key, given)}" for key, given in each.items()]

@@ -114,7 +114,6 @@ impl Faults {
         // Names may have hyphens.
         let router = |text: &str| match Root::parse(network, text) {
             Ok(Root::Router(router)) => Some(router),
-            _ if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => None,
             _ => node(text).filter(|_| network.has_one_node_each()).map(|node| network.router_of(node)),
         };
         let ends = text.match_indices('-').find_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));

@@ -233,6 +233,9 @@ impl Experiment {
             }
             let Some(name) = given.into_iter().find(|name| !is_of(&names, name)) else { continue };
             let message = format!("`{name}` is no value of `{}` in this sweep", keys.join("` and `"));
+            if let Some(unknown) = self.unknown_swept(name) {
+                return Err(unknown);
+            }
             let problem = |message: String| self.claim_error(tree, index, key, message);
             if keys.len() == 1 {
                 return Err(problem(message).expecting(name, names.iter().map(String::as_str)));

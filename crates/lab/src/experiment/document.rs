@@ -11,7 +11,7 @@ use wormcast_network::text::is_a_letter_off;
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{is_top_level, keys_of, limits_of, names_of, place_of};
+use crate::experiment::schema::{example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of};
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -356,14 +356,28 @@ impl Document {
             let place = table.get(name.as_str()).map(Spanned::span);
             let Some(DeValue::Table(inner)) = table.get_mut(name.as_str()).map(Spanned::get_mut) else {
                 let parent = path[..=depth].join(".");
-                if let (Some(place), Some(first)) = (place, keys_of(&parent).first()) {
+                let whole = path.join(".");
+                if let (Some(place), Some(example)) = (place.clone(), example_of(&parent)) {
                     // Who sets something in a table is right.
-                    let message =
-                        format!("`{parent}` is not a table: expected one, such as `{parent} = {{ {first} = … }}`");
+                    let message = format!("`{parent}` is not a table: expected one, such as `{parent} = {example}`");
                     return Err(self.error(place, message));
                 }
-                let message = format!("`{}` names no setting: `{parent}` is not a table", path.join("."));
-                return Err(self.error(span.clone(), message));
+                if !may_have_key(&parent, &path[depth + 1]) {
+                    let message = format!("`{whole}` names no setting: `{parent}` is not a table");
+                    return Err(self.error(span.clone(), message));
+                }
+                let beside = |span: &Range<usize>| span.start > self.text.len();
+                if let Some(place) = place.filter(|place| beside(place) && !beside(span)) {
+                    let message = format!("this gives all of `{parent}`, of which the file sweeps `{whole}`");
+                    let help = format!(
+                        "give only parts of it, or sweep something else in its place, as by `--set 'sweep.{parent}=[…]'`"
+                    );
+                    return Err(self.error(place, message).with_help(Some(help)));
+                }
+                let inner = path[depth + 1..].join(".");
+                let message = format!("`{whole}` is a part of `{parent}`, which is given as a whole beside it");
+                let help = format!("replace that: `{parent} = {{ {inner} = … }}`");
+                return Err(self.error(span.clone(), message).with_help(Some(help)));
             };
             table = inner;
         }
@@ -534,6 +548,9 @@ impl Document {
 
     /// A value that is none of those that its setting takes.
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
+        if let Some(span) = error.span().filter(|span| self.is_date(span)) {
+            return self.error(span, "no setting takes a date or a time; text needs quotes");
+        }
         let problem = self.in_plain_words(error, |span, message| self.named_in(span, message));
         let limits = error.span().and_then(|span| limits_of(&self.setting_at(&span)?));
         match limits {
@@ -545,6 +562,13 @@ impl Document {
             }
             _ => problem,
         }
+    }
+
+    /// Whether a date or a time stands there.
+    fn is_date(&self, span: &Range<usize>) -> bool {
+        let given = span.start.checked_sub(self.text.len() + 1).and_then(|index| self.overrides.get(index));
+        let text = given.map_or_else(|| self.text.get(span.clone()), |given| Some(given.value.as_str()));
+        text.is_some_and(|text| text.trim().parse::<toml::value::Datetime>().is_ok())
     }
 
     /// An error of the parser; `named` says where the setting is that its message begins with.

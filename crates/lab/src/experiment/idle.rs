@@ -1,11 +1,15 @@
 //! Settings that an experiment gives and that make no difference.
 
-use wormcast_simulation::IdleSetting;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use wormcast_multicast::Descriptor;
+use wormcast_simulation::{IdleSetting, Timing};
 
 use super::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Tree, key_path};
-use crate::experiment::point::{Coordinate, Point};
+use crate::experiment::point::{Coordinate, Point, PointSpec};
+use crate::runs::scenarios::drawn_with;
 
 impl Experiment {
     /// The settings that the file or an argument gives although they make no difference at any of some points, each with its place and the
@@ -23,6 +27,10 @@ impl Experiment {
             let faults = &points[index].spec.faults;
             if faults.links.is_empty() && faults.random == 0 {
                 settings.push(IdleSetting { key: "faults.information", reason: "no link has failed".to_owned() });
+            }
+            if draws_nothing(&points[index].spec) {
+                let reason = "a trace says what is sent, and nothing else is random".to_owned();
+                settings.push(IdleSetting { key: "seed", reason });
             }
             // Where routings are swept, it is that of those that have one.
             if points[index].spec.root.is_none() {
@@ -64,6 +72,7 @@ impl Experiment {
                     found.push(setting.clone());
                 }
             }
+            found.extend(self.idle_preset(&tree, &points[indices[0]].spec.timing));
             trees.push(tree);
             idle_of.push(found);
         }
@@ -89,6 +98,34 @@ impl Experiment {
         };
         Ok(found.into_iter().map(told).collect())
     }
+}
+
+impl Experiment {
+    /// A preset of timing that is another one than the default's, if the settings beside it leave nothing of it.
+    fn idle_preset(&self, tree: &Tree<'_>, timing: &Timing) -> Option<IdleSetting> {
+        if self.axes.iter().any(|axis| axis.path[0] == "timing") {
+            return None;
+        }
+        let mut given = tree.get("timing")?.clone();
+        let DeValue::Table(settings) = given.get_mut() else { return None };
+        let (name, preset) = settings.remove_entry("preset")?;
+        let span = given.span();
+        let alone = Spanned::new(span, DeValue::Table(DeTable::from_iter([(name, preset)])));
+        let of = |value| self.document.typed_value::<Timing>(value).ok();
+        let idle = of(alone)? != Timing::default() && of(given)? == *timing;
+        let reason = "the settings beside it replace all that it says".to_owned();
+        idle.then_some(IdleSetting { key: "timing.preset", reason })
+    }
+}
+
+/// Whether nothing of a run depends on its seed, for certain.
+fn draws_nothing(spec: &PointSpec) -> bool {
+    spec.traffic.trace.is_some()
+        && spec.routing.is_none()
+        && spec.faults.random == 0
+        && drawn_with(&spec.topology, 0).is_none()
+        && Descriptor::named(&spec.algorithm).is_ok_and(|algorithm| !algorithm.draws && !algorithm.is_own())
+        && serde_json::to_value(&spec.switching).is_ok_and(|switching| switching["selection"] != "random")
 }
 
 /// Whether a document gives the setting at a dotted path.

@@ -39,6 +39,9 @@ impl MayHave {
     }
 }
 
+/// What to do about quantities of messages of one of two kinds.
+pub(crate) const ONE_KIND: &str = "all messages are of one kind here: mix unicasts and multicasts by `traffic.multicast.fraction`, or take the latency of all";
+
 impl Experiment {
     /// Whether its runs measure a quantity at all: those that only plan, or build trees, measure nothing else.
     pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
@@ -48,6 +51,12 @@ impl Experiment {
                 Quantity::LatencyUnicast | Quantity::LatencyMulticast => self.may_have.both_kinds,
                 _ => true,
             }
+    }
+
+    /// Whether a quantity is missing because all messages are of one kind.
+    pub(crate) fn is_of_one_kind(&self, quantity: Quantity) -> bool {
+        let of_both = matches!(quantity, Quantity::LatencyUnicast | Quantity::LatencyMulticast);
+        of_both && !self.may_have.both_kinds && (self.may_have.any_mode || quantity.kind() == self.kind)
     }
 
     /// Checks that its runs measure what is plotted and claimed, as far as that is known before them.
@@ -70,6 +79,9 @@ impl Experiment {
         let measured = Quantity::ALL.iter().map(|&(_, other)| other).filter(fits).map(Quantity::name);
         let message = format!("`{}` is not measured in this experiment", quantity.name());
         let problem = self.document.error(Document::place(&tree, &key), message);
+        if self.is_of_one_kind(quantity) {
+            return Err(problem.with_help(Some(ONE_KIND.to_owned())));
+        }
         Err(problem.expecting(quantity.name(), measured.collect::<Vec<_>>()))
     }
 }

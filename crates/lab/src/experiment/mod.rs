@@ -262,18 +262,22 @@ impl Experiment {
     pub fn point(&self) -> Result<Point, Diagnostic> {
         let (tree, _) = self.document.tree()?;
         if let Some(axis) = self.axes.iter().find(|axis| !Document::has(&tree, &axis.path)) {
-            let example = axis.values.first().map_or_else(String::new, AxisValue::plain);
-            let message = format!("`{0}` is swept: choose one with `--set {0}={example}`", axis.key);
-            let choose = self.document.error(axis.span.clone(), message);
-            // A mistake that no choice mends comes first.
+            let choose = |example: &str| {
+                let message = format!("`{0}` is swept: choose one with `--set {0}={example}`", axis.key);
+                self.document.error(axis.span.clone(), message)
+            };
+            // A mistake that no choice mends comes first; else one that runs is the example.
             let mut mistake = None;
             for point in self.each_point()? {
-                match point.and_then(|point| self.jobs(&[point])) {
-                    Ok(_) => return Err(choose),
+                match point.and_then(|point| self.jobs(std::slice::from_ref(&point)).map(|_| point)) {
+                    Ok(point) => {
+                        let example = point.coordinate(&axis.key).map_or_else(String::new, Coordinate::text);
+                        return Err(choose(&example));
+                    }
                     Err(error) => mistake = mistake.or(Some(error)),
                 }
             }
-            return Err(mistake.unwrap_or(choose));
+            return Err(mistake.unwrap_or_else(|| choose("VALUE")));
         }
         let spec = self.spec(&[], self.settings(&[])?, &mut HashMap::new())?;
         Ok(Point { index: 0, coordinates: Vec::new(), spec, choice: Vec::new(), doubled: 0 })
@@ -689,6 +693,10 @@ impl Experiment {
         match self.axes.iter().find(text) {
             Some(axis) => {
                 let other = axis.values.iter().find(|value| !value.json.is_number());
+                if let Some(other) = other.filter(|_| axis.values.iter().any(|value| value.json.is_number())) {
+                    let message = format!("{}, expected a number as the others are", other.json);
+                    return Err(self.document.error(other.span(), message));
+                }
                 let other = other.map_or_else(String::new, |value| value.json.to_string());
                 let message =
                     format!("{other}, a value of `{}`, is not a number: plot against something else", axis.key);

@@ -8,7 +8,7 @@ use wormcast_multicast::{Descriptor, routing_named};
 use super::Experiment;
 use crate::experiment::axis::Axis;
 use crate::experiment::diagnostic::Diagnostic;
-use crate::experiment::document::{Tree, Value};
+use crate::experiment::document::{Document, Tree, Value};
 use crate::experiment::file::ExperimentFile;
 use crate::runs::kind::Kind;
 use crate::runs::scenarios::construction_named;
@@ -25,6 +25,14 @@ impl Experiment {
             Some(value) => self.check_plain_type(axis, value).and_then(|()| self.check_plain_value(axis, value)),
             None => Ok(()),
         })
+    }
+
+    /// An algorithm among the swept values that there is not: a mistake there, and not where one that there is is named.
+    pub(super) fn unknown_swept(&self, elsewhere: &str) -> Option<Diagnostic> {
+        Descriptor::named(elsewhere).ok()?;
+        let named = self.axes.iter().filter(|axis| axis.key == "algorithm");
+        let mut values = named.flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));
+        values.find_map(|(axis, value)| self.check_plain_value(axis, &value.value().ok()?).err())
     }
 
     /// The first point with the plain value of this setting: is that of its type?
@@ -65,8 +73,7 @@ impl Experiment {
 
 /// The value of a swept setting outside of the sweep, if it has one.
 fn plain<'v, 't>(tree: &'v Tree<'t>, axis: &Axis) -> Option<&'v Value<'t>> {
-    let (first, rest) = axis.path.split_first()?;
-    rest.iter().try_fold(tree.get(first.as_str())?, |value, name| value.get_ref().get(name.as_str()))
+    Document::at(tree, &axis.path)
 }
 
 #[cfg(test)]

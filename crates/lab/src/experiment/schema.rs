@@ -83,6 +83,25 @@ pub(crate) fn keys_of(key: &str) -> Vec<String> {
     keys.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
+/// Whether a setting can be a table with this key, besides what else it can be.
+pub(crate) fn may_have_key(setting: &str, key: &str) -> bool {
+    fn has(place: &Json, key: &str, depth: u32) -> bool {
+        let forms = ["anyOf", "oneOf"].into_iter().filter_map(|form| place[form].as_array()).flatten();
+        place["properties"].get(key).is_some()
+            || depth > 0 && forms.map(|form| resolved(&ROOT, form)).any(|form| has(form, key, depth - 1))
+    }
+    has(schema_of(&ROOT, setting), key, 3)
+}
+
+/// What a table may look like, for those who gave something else.
+pub(crate) fn example_of(setting: &str) -> Option<String> {
+    Some(match setting {
+        "traffic.arrivals" => "{ process = \"poisson\", rate = 0.01 }".to_owned(),
+        "timing" => "{ preset = \"paper-1\" }".to_owned(),
+        _ => format!("{{ {} = … }}", keys_of(setting).first()?),
+    })
+}
+
 /// The dotted path of the only setting with this name, if that is in a table.
 pub(crate) fn place_of(name: &str) -> Option<String> {
     let mut found = Vec::new();

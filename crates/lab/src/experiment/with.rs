@@ -8,6 +8,7 @@ use super::Experiment;
 use crate::experiment::axis::Axis;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Tree, merge};
+use crate::experiment::schema::{is_top_level, place_of};
 
 /// The table of a file with the settings of single algorithms.
 const WITH: &str = "with";
@@ -61,7 +62,8 @@ impl Experiment {
             if !known.iter().any(|known| known == name_text) {
                 let problem =
                     self.document.error(name.span(), format!("`{name_text}` is no algorithm of this experiment"));
-                return Err(problem.expecting(name_text, known.iter().map(String::as_str)));
+                let problem = problem.expecting(name_text, known.iter().map(String::as_str));
+                return Err(self.unknown_swept(name_text).unwrap_or(problem));
             }
             let DeValue::Table(settings) = settings.get_ref() else {
                 let message =
@@ -89,11 +91,22 @@ impl Experiment {
             parents.push(key.get_ref().to_string());
             let path = parents.join(".");
             if !SETTABLE.contains(&parents[0].as_str()) {
-                let message = format!(
-                    "`{path}` cannot differ by algorithm: all series meet the same messages on the same network"
-                );
-                let problem = self.document.error(key.span(), message);
-                return Err(problem.expecting(&path, SETTABLE));
+                let error = |message: String| self.document.error(key.span(), message);
+                // `header` for `switching.header`.
+                let meant = place_of(&parents[0]).map(|place| [&[place], &parents[1..]].concat().join("."));
+                let settable = |path: &String| SETTABLE.contains(&path.split('.').next().unwrap_or_default());
+                return Err(match meant.filter(settable) {
+                    Some(meant) => {
+                        error(format!("`{path}` names no setting")).with_help(Some(format!("did you mean `{meant}`?")))
+                    }
+                    None if !is_top_level(&parents[0]) => {
+                        error(format!("`{path}` names no setting")).expecting(&parents[0], SETTABLE)
+                    }
+                    None => error(format!(
+                        "`{path}` cannot differ by algorithm: all series meet the same messages on the same network"
+                    ))
+                    .expecting(&path, SETTABLE),
+                });
             }
             if let Some(axis) = self.axes.iter().find(|axis| axis.path == *parents) {
                 let message = format!("`{}` is swept, and cannot be set for one algorithm", axis.key);

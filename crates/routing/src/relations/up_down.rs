@@ -91,6 +91,8 @@ impl Root {
         let routers = || network.router_ids();
         let last = network.routers().saturating_sub(1);
         let number = given.bytes().all(|byte| byte.is_ascii_digit()).then(|| given.parse::<usize>().ok()).flatten();
+        // What is no router's number may be a name.
+        let number = number.filter(|&number| number <= last);
         let coordinates = || {
             let grid = network.shape().grid()?;
             let parts = given.split(',').map(|part| part.trim().parse().ok()).collect::<Option<Vec<u32>>>()?;

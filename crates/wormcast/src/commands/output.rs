@@ -9,15 +9,16 @@ use crate::lab::{Experiment, OutputError, OutputFile, Plot, Point, file_place, w
 use crate::network::TopologySpec;
 use crate::network::input::is_standard_input;
 
-/// Refuses the names of pictures of other kinds than an option draws.
-pub(super) fn draws(option: &str, path: Option<&Path>, endings: &str) -> Result<(), Failure> {
+/// Refuses the names of files of other kinds than an option writes.
+pub(super) fn check_ending(option: &str, path: Option<&Path>, endings: &str) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-    if !["png", "pdf", "jpg", "jpeg", "gif", "html"].contains(&ending.as_str()) {
+    let others = ["png", "pdf", "jpg", "jpeg", "gif", "html", "svg", "csv", "json", "jsonl"];
+    if endings.contains(&format!("`.{ending}`")) || !others.contains(&ending.as_str()) {
         return Ok(());
     }
     let path = path.display();
-    Err(Failure::BadInput(format!("`{option}` draws no `{path}`: expected a name that ends in {endings}")))
+    Err(Failure::BadInput(format!("`{option}` writes no `{path}`: expected a name that ends in {endings}")))
 }
 
 /// Writes a plot as `STEM.svg` and `STEM.png`, and says of which characters the latter has no picture.

@@ -831,10 +831,10 @@ fn a_claim_needs_a_sentence_of_its_own_and_shares_of_the_same_kind() {
     // In another unit, the same numbers would claim something else: they stay in the file's, whatever is plotted.
     folder.write("c.toml", claim("values = { of = { dual-path = [1] }, tolerance = 3 }").as_bytes());
     folder.run(&["sweep", "c.toml"]).success();
-    let verdict = folder.read("c.claims.json");
+    let verdict = folder.read("results/c.claims.json");
     for plotted in ["plot.unit=cycles", "plot.y=delivered_load"] {
         folder.run(&["plot", "c.toml", "--set", plotted]).success();
-        assert_eq!(folder.read("c.claims.json"), verdict, "{plotted}");
+        assert_eq!(folder.read("results/c.claims.json"), verdict, "{plotted}");
     }
     let unnamed = folder.run(&["sweep", "c.toml", "--store", ""]).bad_input();
     assert!(unnamed.contains("a store is a file: expected its name"), "{unnamed}");
@@ -890,4 +890,149 @@ fn a_root_that_no_routing_of_a_sweep_has_is_warned_of() {
     );
     let some = run("--set=sweep.routing=['e-cube', 'up-down']");
     assert!(some.code == 0 && !some.stderr.contains("`root`"), "{some:?}");
+}
+
+/// A small sweep with a claim, and other versions.
+const VERSIONS: &str = r#"
+topology = "mesh:4x4"
+algorithm = "dual-path"
+[switching]
+buffer = 2
+[timing]
+startup = 100
+cycle_ns = 5.0
+[traffic]
+arrivals = { process = "poisson", rate = 0.1 }
+length = { uniform = [10, 20] }
+multicast = { destinations = 4, fraction = 0.5 }
+[run]
+warmup = 1000
+messages = 50
+[stop]
+min_replications = 2
+max_replications = 2
+[sweep]
+algorithm = ["dual-path", "column-path"]
+"traffic.arrivals.rate" = [0.05, 0.1]
+[plot]
+x = "traffic.arrivals.rate"
+[[claim]]
+id = "c1"
+text = "dual-path is faster"
+order = { lower = ["dual-path"], higher = ["column-path"] }
+"#;
+
+/// Errors that blamed what is right, or proposed what would be refused next.
+#[test]
+fn errors_are_where_the_mistake_is() {
+    let folder = Folder::with(&[("base.toml", VERSIONS)]);
+    let edited = |from: &str, to: &str| {
+        assert!(VERSIONS.contains(from));
+        folder.write("edited.toml", VERSIONS.replacen(from, to, 1).as_bytes());
+        folder.run(&["sweep", "edited.toml"]).bad_input()
+    };
+    let set = |command: &str, set: &str| folder.run(&[command, "base.toml", "--set", set]).bad_input();
+    for (from, to, line, help) in [
+        ("\"column-path\"]\n", "\"colum-path\"]\n", "unknown algorithm `colum-path`", "did you mean `column-path`?"),
+        ("[0.05, 0.1]", "[0.05, \"0.1\"]", "\"0.1\", expected a number as the others are", "edited.toml:21"),
+        ("[plot]", "[with.dual-path]\nbuffer = 3\n[plot]", "unknown setting `buffer`", "`switching.buffer`?"),
+        ("[plot]", "[with.dual-path]\nbufer = 3\n[plot]", "unknown setting `bufer`", "edited.toml:23"),
+        ("[plot]", "[with.dual-path]\nseed = 3\n[plot]", "`seed` cannot differ by algorithm", "options"),
+        ("arrivals = {", "arrivals = 0.1\nother = {", "such as `traffic.arrivals = { process = \"poisson\"", "line"),
+        ("id = \"c1\"", "id = \"c1\"\ny = [\"latency.last\"]", "expected a text", "edited.toml:26"),
+        (
+            "topology =",
+            "title = 2026-11-27\ntopology =",
+            "no setting takes a date or a time; text needs quotes",
+            "title",
+        ),
+    ] {
+        let said = edited(from, to);
+        assert!(said.contains(line) && (said.contains(help) || help == "line"), "{said}");
+    }
+    for (setting, line, help) in [
+        (
+            "run.warmup.messages=100",
+            "is a part of `run.warmup`, which is given as a whole",
+            "`run.warmup = { messages = … }`",
+        ),
+        (
+            "traffic.multicast.destinations.uniform=[2,3]",
+            "is a part of `traffic.multicast.destinations`",
+            "uniform = …",
+        ),
+        ("seed.x=1", "`seed.x` names no setting: `seed` is not a table", ""),
+        ("title=2026-11-27", "no setting takes a date or a time", ""),
+    ] {
+        let said = set("sweep", setting);
+        assert!(said.contains(line) && said.contains(help), "{said}");
+    }
+    let alike =
+        folder.run(&["sweep", "base.toml", "--set=plot.y=latency.unicast", "--set=traffic.multicast.fraction=1"]);
+    let alike = alike.bad_input();
+    assert!(alike.contains("all messages are of one kind here") && !alike.contains("did you mean"), "{alike}");
+    // An example is one that runs.
+    folder.write(
+        "own.toml",
+        VERSIONS.replace("[\"dual-path\"", "[\"comb\"").replace("algorithm = \"dual-path\"\n", "").as_bytes(),
+    );
+    let swept = folder.run(&["simulate", "own.toml", "--set=claim=[]", "--set=traffic.arrivals.rate=0.1"]).bad_input();
+    assert!(swept.contains("`--set algorithm=column-path`"), "{swept}");
+    // A sweep that cannot be run singly was not told that it made no difference.
+    let sweep = folder.run(&["simulate", "base.toml", "--set", "sweep.switching.virtual_channels=[2,4]"]).bad_input();
+    assert!(sweep.contains("is swept: choose one") && !sweep.contains("makes no difference"), "{sweep}");
+    for (option, name, ending) in [("--heat-map", "l.csv", "`.svg`"), ("--links", "l.svg", "`.csv`")] {
+        let said = folder.run(&["routing", "--topology=mesh:3x3", "--routing=e-cube", option, name]).bad_input();
+        assert!(
+            said.contains(&format!("`{option}` writes no `{name}`: expected a name that ends in {ending}")),
+            "{said}"
+        );
+    }
+    // What the proposed series leads to.
+    let series = folder.run(&["compare", "base.toml", "--set=algorithm=dual-path", "--set=claim=[]"]).bad_input();
+    assert!(series.contains("`--set plot.series=traffic.arrivals.rate`"), "{series}");
+    folder.run(&[
+        "compare",
+        "base.toml",
+        "--set=algorithm=dual-path",
+        "--set=claim=[]",
+        "--set=plot.series=traffic.arrivals.rate",
+    ]);
+}
+
+/// Names that are whole numbers, where they are the number of no router.
+#[test]
+fn routers_are_called_by_names_that_are_numbers() {
+    let nodes = (1..=6).map(|name| format!(r#"{{"id": {name}, "label": "{name}"}}"#)).collect::<Vec<_>>().join(",");
+    let links = (1..=6).map(|name| format!(r#"{{"source": {name}, "target": {}}}"#, name % 6 + 1));
+    let links = links.collect::<Vec<_>>().join(",");
+    let network =
+        format!(r#"{{"directed": false, "multigraph": false, "graph": {{}}, "nodes": [{nodes}], "links": [{links}]}}"#);
+    let folder = Folder::with(&[("one.json", network.as_str())]);
+    let stdout = |arguments: &[&str]| {
+        let run = folder.run(arguments);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stdout
+    };
+    let rooted = |root: &str| stdout(&["routing", "--topology=one.json", "--routing=up-down", "--root", root]);
+    assert_eq!(rooted("6"), rooted("5"));
+    assert_ne!(rooted("6"), rooted("4"));
+    let plan = ["plan", "--topology=one.json", "--algorithm=spam", "--source=2", "--destinations=3"];
+    let plan = |link: &str| stdout(&[&plan[..], &["--failed-link", link]].concat());
+    assert_eq!(plan("4-6"), plan("4-5"));
+}
+
+/// What makes no difference: the seed of a trace, and a preset of which nothing is left.
+#[test]
+fn more_settings_without_effect_are_told() {
+    let folder = Folder::with(&[("base.toml", VERSIONS), ("t.csv", "cycle,source,destinations,flits\n0,0,\"5\",4\n")]);
+    let run = |more: &[&str]| {
+        let given = ["simulate", "base.toml", "--set=traffic.arrivals.rate=0.1"];
+        let run = folder.run(&[&given[..], more].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr
+    };
+    assert!(run(&["--set=timing.preset=paper-4"]).contains("`timing.preset` makes no difference here"));
+    folder.write("base.toml", VERSIONS.replace("cycle_ns = 5.0\n", "").as_bytes());
+    assert!(!run(&["--set=timing.preset=paper-4"]).contains("timing.preset"));
 }

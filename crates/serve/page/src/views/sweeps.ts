@@ -52,8 +52,8 @@ export function sweeps(page: Page, first: Query): View {
 
   const start = async (experiment: string, of?: string): Promise<void> => {
     trouble.replaceChildren();
-    if (jobs && !/^\d+$/.test(jobs)) {
-      fill(trouble, problem(new Error(`the number of threads is “${jobs}”; expected a number, such as 2`)));
+    if (jobs && !(/^\d+$/.test(jobs) && Number(jobs) >= 1 && Number(jobs) <= 1024)) {
+      fill(trouble, problem(new Error(`the number of threads is “${jobs}”; expected a whole number from 1 to 1024`)));
       return;
     }
     try {

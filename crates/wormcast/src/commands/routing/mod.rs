@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, ValueHint};
 use serde::Serialize;
 
 use super::choice::Choice;
-use super::output::{Files, draws, summary, write_to};
+use super::output::{Files, check_ending, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, topology_help, warn_of_idle_option, write_json};
 use crate::analysis::{
@@ -356,8 +356,9 @@ fn write_loads(
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    draws("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
-    draws("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;
+    check_ending("--links", arguments.links.as_deref(), "`.csv`")?;
+    check_ending("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
+    check_ending("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;
     let data_on_output = Files::default()
         .writes("--export", arguments.export.as_deref())
         .writes("--numbering", arguments.numbering.as_deref())

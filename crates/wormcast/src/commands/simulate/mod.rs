@@ -156,8 +156,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         overrides.push(("--engine", "engine", format!("\"{}\"", engine.get_name())));
     }
     let experiment = arguments.experiment.read_for_one_run(&overrides)?;
-    arguments.experiment.warn_of_a_sweeps();
     let point = experiment.point().map_err(Failure::diagnostic)?;
+    arguments.experiment.warn_of_a_sweeps();
     let job = experiment.job(&point).map_err(Failure::diagnostic)?;
     let scenario = job.scenario().map_err(Failure::bad_input)?;
     let check = StaticCheck::new(scenario);
@@ -230,7 +230,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             };
             write_json(&mut summary, &report)?;
         }
-        Format::Text => write_text(&mut summary, &title, &result, (&failed, &busiest), scenario)?,
+        Format::Text => write_text(&mut summary, &title, &result, (&failed, &busiest), (scenario, end.interrupted))?,
     }
     summary.flush()?;
     drop(summary);

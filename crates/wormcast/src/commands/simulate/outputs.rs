@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::output::{Files, draws, finish_file, is_output};
+use super::super::output::{Files, check_ending, finish_file, is_output};
 use super::Arguments;
 use super::at_end::AtEnd;
 use crate::failure::Failure;
@@ -172,8 +172,8 @@ pub(super) fn check_outputs(
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
         return Err(Failure::BadInput(message));
     }
-    draws("--waits", arguments.waits.as_deref(), "`.svg`, `.dot` or `.json`")?;
-    draws("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
+    check_ending("--waits", arguments.waits.as_deref(), "`.svg`, `.dot` or `.json`")?;
+    check_ending("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
     let files = outputs.iter().fold(Files::default(), |files, (option, path)| files.writes(option, path.as_deref()));
     let read = files.reads_experiment(arguments.experiment.file(), experiment, std::slice::from_ref(point));
     let data_on_output = read.check()?;

@@ -17,12 +17,12 @@ pub(super) fn write_text(
     title: &str,
     result: &Replication,
     (failed, busiest): (&[String], &[BusyLink]),
-    scenario: &Scenario,
+    (scenario, interrupted): (&Scenario, bool),
 ) -> io::Result<()> {
     let cycle_ns = scenario.cycle_ns();
     match result {
         Replication::Simulated(run) => {
-            write_course(out, title, run, scenario)?;
+            write_course(out, title, run, scenario, interrupted)?;
             if !failed.is_empty() {
                 write_figure(out, "failed links", short_list(failed.iter().map(String::as_str)))?;
             }
@@ -46,7 +46,13 @@ fn write_plan(out: &mut dyn Write, title: &str, plan: &PlanResult) -> io::Result
 }
 
 /// How long the run was, what became of its messages, and whether its means can be trusted.
-fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, scenario: &Scenario) -> io::Result<()> {
+fn write_course(
+    out: &mut dyn Write,
+    title: &str,
+    result: &RunResult,
+    scenario: &Scenario,
+    interrupted: bool,
+) -> io::Result<()> {
     let messages = result.messages;
     let steady = scenario.mode() == Mode::Steady;
     // There may be no more.
@@ -86,7 +92,12 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, scenario: 
     } else if result.trend == Some(true) {
         write_figure(out, "window", format!("too short: the mean latency depends on it{more}"))?;
     } else if steady && result.trend.is_none() && messages.measured > 0 {
-        write_figure(out, "window", format!("too few messages to say whether they pile up{more}"))?;
+        let undecided = if interrupted {
+            "cut short by the interruption: whether messages pile up is not known".to_owned()
+        } else {
+            format!("too few messages to say whether they pile up{more}")
+        };
+        write_figure(out, "window", undecided)?;
     }
     Ok(())
 }
