@@ -18,7 +18,7 @@ use crate::core::worm::{Flits, Route, TreeRoute};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
-use paths::PathFlits;
+use paths::{NEAR, PathFlits};
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
 
@@ -79,14 +79,26 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
 
     /// Moves every worm that may move; those that cannot fall asleep.
     fn move_worms(&mut self) {
+        match paths::width(self.core.config.buffer) {
+            3 => self.move_each::<3>(),
+            4 => self.move_each::<4>(),
+            5 => self.move_each::<5>(),
+            _ => self.move_each::<NEAR>(),
+        }
+    }
+
+    /// The same, for buffers of this [`width`](paths::width).
+    fn move_each<const W: usize>(&mut self) {
         // Nothing that happens in this phase wakes a worm before the next cycle: the list does not grow meanwhile.
         let mut active = std::mem::take(&mut self.movement.active);
         active.retain(|&slot| {
             let goes_on = match self.core.worms[slot as usize].route {
-                Route::Path(..) => self.move_path(slot),
+                Route::Path(..) => self.move_path::<W>(slot),
                 Route::Tree(..) => self.move_tree(slot),
             };
-            self.movement.is_active[slot as usize] = goes_on;
+            if !goes_on {
+                self.movement.is_active[slot as usize] = false;
+            }
             goes_on
         });
         self.movement.active = active;
@@ -118,8 +130,9 @@ impl<O: Observer> Movement<O> for FlitMovement {
         }
         for position in 0..engine.core.granted.len() {
             let (slot, vertex) = engine.core.granted[position];
-            match &mut engine.core.worms[slot as usize].route {
-                Route::Path(route, flits) => flits.granted(route),
+            let worm = &mut engine.core.worms[slot as usize];
+            match &mut worm.route {
+                Route::Path(route, flits) => flits.granted(route, worm.flits, engine.core.config.buffer),
                 Route::Tree(route, flits) => flits.granted(route, vertex),
             }
             engine.activate(slot);
