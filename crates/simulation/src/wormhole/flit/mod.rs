@@ -18,7 +18,7 @@ use crate::core::worm::{Flits, Route, TreeRoute};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
-use paths::{NEAR, PathFlits};
+use paths::{NEAR, PathFlits, Step, full_near};
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
 
@@ -31,6 +31,8 @@ pub struct FlitMovement {
     /// Slots of worms that may move.
     active: Vec<u32>,
     is_active: Vec<bool>,
+    /// Scratch: the worms to which something happens in this cycle besides that flits move, and what.
+    steps: Vec<(u32, u32)>,
     shared_links: SharedLinks,
     tree_events: Vec<TreeEvent>,
 }
@@ -60,6 +62,7 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         let movement = FlitMovement {
             active: Vec::new(),
             is_active: Vec::new(),
+            steps: Vec::new(),
             shared_links: SharedLinks::new(space, &config, Lags::new(config.delay, routing.network())),
             tree_events: Vec::new(),
         };
@@ -89,19 +92,52 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
 
     /// The same, for buffers of this [`width`](paths::width).
     fn move_each<const W: usize>(&mut self) {
+        let full = full_near(self.core.config.buffer);
         // Nothing that happens in this phase wakes a worm before the next cycle: the list does not grow meanwhile.
         let mut active = std::mem::take(&mut self.movement.active);
-        active.retain(|&slot| {
-            let goes_on = match self.core.worms[slot as usize].route {
-                Route::Path(..) => self.move_path::<W>(slot),
-                Route::Tree(..) => self.move_tree(slot),
+        let mut steps = std::mem::take(&mut self.movement.steps);
+        if steps.len() < active.len() {
+            steps.resize(active.len(), (0, 0));
+        }
+        // Which worms go on, and to which something happens, is hard to foresee: no branch depends on it here.
+        let (mut going, mut happening) = (0, 0);
+        for place in 0..active.len() {
+            let slot = active[place];
+            let Step { moved, happens } = match self.core.worms[slot as usize].route {
+                Route::Path(..) => self.move_path::<W>(slot, &full),
+                Route::Tree(..) => Step::OF_TREE,
             };
-            if !goes_on {
-                self.movement.is_active[slot as usize] = false;
+            active[going] = slot;
+            going += usize::from(moved);
+            self.movement.is_active[slot as usize] = moved;
+            if O::FLITS {
+                // Observers of flits get to know all of a worm before the next one's.
+                self.settle(slot, happens);
+            } else {
+                steps[happening] = (slot, happens);
+                happening += usize::from(happens != 0);
             }
-            goes_on
-        });
+        }
+        active.truncate(going);
+        let mut gone = false;
+        for &(slot, happens) in &steps[..happening] {
+            gone |= self.settle(slot, happens);
+        }
+        self.movement.steps = steps;
+        if gone || O::FLITS {
+            active.retain(|&slot| self.movement.is_active[slot as usize]);
+        }
         self.movement.active = active;
+    }
+
+    /// Does what follows from a [`Step`]; returns whether the worm falls asleep or is done.
+    #[inline]
+    fn settle(&mut self, slot: u32, happens: u32) -> bool {
+        let stops = if happens & Step::TREE != 0 { !self.move_tree(slot) } else { self.settle_path(slot, happens) };
+        if stops {
+            self.movement.is_active[slot as usize] = false;
+        }
+        stops
     }
 }
 

@@ -40,14 +40,34 @@ pub struct PathFlits {
     lags: Vec<u32>,
 }
 
-/// What a path worm did in a cycle.
+/// What a worm did in a cycle.
 #[derive(Clone, Copy)]
-struct Step {
-    moved: bool,
+pub(super) struct Step {
+    pub(super) moved: bool,
+    /// What follows from it, as a sum.
+    pub(super) happens: u32,
+}
+
+impl Step {
     /// There is a header at the last vertex that was not there before.
-    header_arrived: bool,
-    /// Its last flit has left the first vertex that it had not left yet.
-    tail_left: bool,
+    const HEADER: u32 = 1;
+    /// The last flit has left the first vertex that it had not left yet.
+    const TAIL: u32 = 2;
+    /// The worm is a tree, whose flits have still to move.
+    pub(super) const TREE: u32 = 4;
+    pub(super) const OF_TREE: Self = Self { moved: true, happens: Self::TREE };
+}
+
+/// What finds the buffers of 64 vertices that hold so many flits: all ones for each digit that is 0, and for the others no ones.
+fn full(most: u32, digit: usize) -> u64 {
+    u64::from(most >> digit & 1).wrapping_sub(1)
+}
+
+/// The same for the digits that are kept at hand.
+pub(super) type Full = [u64; NEAR - DIGITS];
+
+pub(super) fn full_near(buffer: u32) -> Full {
+    std::array::from_fn(|digit| full(buffer, digit))
 }
 
 /// What the numbers say of a cycle.
@@ -75,19 +95,19 @@ pub(super) fn width(most: u32) -> usize {
 }
 
 /// Moves every flit that can move: it crosses if it was there at the start of the cycle and the buffer ahead has room, counting the flit that leaves it in this same
-/// cycle. `numbers` come `width` by `width`, and no buffer holds more than `most` flits; `consumes` says whether flits leave the last vertex.
+/// cycle. `numbers` come `width` by `width`; `is_full` says how full buffers are [found](full), and `consumes` whether flits leave the last vertex.
 #[allow(
     clippy::inline_always,
     reason = "of 64 vertices and a known width it is one piece of straight code, for each worm in every cycle"
 )]
 #[inline(always)]
-fn advance(numbers: &mut [u64], width: usize, most: u32, consumes: bool) -> Moved {
+fn advance(numbers: &mut [u64], width: usize, is_full: impl Fn(usize) -> u64, consumes: bool) -> Moved {
     let (mut room, mut carry, mut any) = (0, consumes, 0);
     for vertices in numbers.chunks_exact_mut(width) {
         let (mut holds, mut full) = (vertices[SENDS], u64::MAX);
         for (place, digit) in vertices[DIGITS..].iter().enumerate() {
             holds |= digit;
-            full &= digit ^ u64::from(most >> place & 1).wrapping_sub(1);
+            full &= digit ^ is_full(place);
         }
         // A flit moves if there is one, and ahead there is room or one that moves. That is how an addition carries.
         let open = holds & (!full << 1 | room);
@@ -216,36 +236,47 @@ impl PathFlits {
     /// Moves every flit that can move; `W` is the [`width`] that belongs to buffers, if so many numbers are kept at hand.
     #[allow(clippy::inline_always, reason = "for each worm in every cycle")]
     #[inline(always)]
-    fn step<const W: usize>(&mut self, route: &PathRoute, now: Cycle) -> Step {
+    fn step<const W: usize>(&mut self, route: &PathRoute, now: Cycle, full: &Full) -> Step {
+        if self.strip_at == now || !self.wide.is_empty() {
+            return self.step_or_strip(route, now);
+        }
+        let Some(numbers) = self.near.first_chunk_mut::<W>() else { return Step::OF_TREE };
+        let moved = advance(numbers, W, |place| full.get(place).copied().unwrap_or(0), route.complete);
+        self.settle(route, moved)
+    }
+
+    /// The same where an address flit may be stripped, or where vertices are many or buffers deep.
+    #[inline(never)]
+    fn step_or_strip(&mut self, route: &PathRoute, now: Cycle) -> Step {
         let strips = self.strip_at == now && !route.complete;
         if strips {
             self.strip();
         }
-        let tail = self.last - route.tail;
-        let moved = match self.near.first_chunk_mut::<W>() {
-            Some(numbers) if self.wide.is_empty() => advance(numbers, W, self.most, route.complete),
-            _ => self.advance_wide(tail, route.complete),
-        };
-        self.gone += u32::from(moved.consumed);
-        self.to_send -= u32::from(moved.sent);
-        let mut tail_left = false;
-        if self.to_send == 0 {
-            self.near[SENDS] = 0;
-            tail_left = moved.back >> (tail % u64::BITS) == 0;
-        }
-        Step { moved: moved.any || strips, header_arrived: !self.arrived && moved.front, tail_left }
-    }
-
-    /// The same for more of them, up to the tail, which is so many vertices behind the last one.
-    #[inline(never)]
-    fn advance_wide(&mut self, tail: u32, consumes: bool) -> Moved {
-        self.wide.truncate(self.numbers_up_to(tail));
-        let moved = advance(&mut self.wide, self.width as usize, self.most, consumes);
-        if self.to_send == u32::from(moved.sent) {
-            let hindmost = self.wide.len() - self.width as usize;
+        self.wide.truncate(self.numbers_up_to(self.last - route.tail));
+        let (width, most) = (self.width as usize, self.most);
+        let numbers = if self.wide.is_empty() { &mut self.near[..width] } else { &mut self.wide };
+        let moved = advance(numbers, width, |place| full(most, place), route.complete);
+        if self.to_send == u32::from(moved.sent) && !self.wide.is_empty() {
+            let hindmost = self.wide.len() - width;
             self.wide[hindmost + SENDS] = 0;
         }
-        moved
+        let Step { moved, happens } = self.settle(route, moved);
+        Step { moved: moved || strips, happens }
+    }
+
+    /// What follows from a move.
+    #[allow(clippy::inline_always, reason = "for each worm in every cycle")]
+    #[inline(always)]
+    fn settle(&mut self, route: &PathRoute, moved: Moved) -> Step {
+        self.gone += u32::from(moved.consumed);
+        self.to_send -= u32::from(moved.sent);
+        let mut happens = Step::HEADER * u32::from(!self.arrived & moved.front);
+        if self.to_send == 0 {
+            self.near[SENDS] = 0;
+            let tail_left = moved.back >> ((self.last - route.tail) % u64::BITS) == 0;
+            happens |= Step::TAIL * u32::from(tail_left);
+        }
+        Step { moved: moved.any, happens }
     }
 
     fn numbers_up_to(&self, tail: u32) -> usize {
@@ -339,14 +370,14 @@ impl PathFlits {
 }
 
 impl<O: Observer> FlitEngine<'_, O> {
-    /// Returns whether the worm has moved and is not done.
+    /// Moves the flits of a path worm.
     #[allow(clippy::inline_always, reason = "for each worm in every cycle")]
     #[inline(always)]
-    pub(super) fn move_path<const W: usize>(&mut self, slot: u32) -> bool {
+    pub(super) fn move_path<const W: usize>(&mut self, slot: u32, full: &Full) -> Step {
         let (now, config) = (self.core.now, self.core.config);
         let worm = &mut self.core.worms[slot as usize];
-        let Route::Path(route, flits) = &mut worm.route else { return false };
-        let step = flits.step::<W>(route, now);
+        let Route::Path(route, flits) = &mut worm.route else { return Step::OF_TREE };
+        let step = flits.step::<W>(route, now, full);
         if O::FLITS {
             let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
             for (vertex, flit) in flits.moved() {
@@ -356,13 +387,19 @@ impl<O: Observer> FlitEngine<'_, O> {
         if cfg!(debug_assertions) {
             flits.check(worm.flits, config.buffer);
         }
+        step
+    }
+
+    /// Does what follows from a path worm's step; returns whether it is done.
+    #[inline]
+    pub(super) fn settle_path(&mut self, slot: u32, happens: u32) -> bool {
+        let Route::Path(route, _) = &self.core.worms[slot as usize].route else { return false };
         // At most one vertex a cycle: the next one holds the flit.
         let tail = route.tail;
-        if step.header_arrived {
+        if happens & Step::HEADER != 0 {
             self.header_arrives(slot);
         }
-        let gone = step.tail_left && self.tail_leaves(slot, tail);
-        step.moved && !gone
+        happens & Step::TAIL != 0 && self.tail_leaves(slot, tail)
     }
 
     /// There is a header at the last vertex of a path worm, unless it was there before.
