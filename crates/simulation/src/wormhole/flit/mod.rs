@@ -1,6 +1,6 @@
 //! The flit engine: the reference, every flit on every hop (model.md).
 //!
-//! The core settles who may use which channel; then the worms move one by one, each from its header backwards: a channel belongs
+//! The core settles who may use which channel; then the worms move one by one, each with all of its flits: a channel belongs
 //! to one worm, so what one does in a cycle cannot matter to another before the next. A worm that could not move at all sleeps
 //! until it is granted a channel. Where virtual channels share links, what one worm does matters to others, and where links take several cycles, to itself later on: there it is links
 //! that are looked at, those that have something to move (`shared_links`).
@@ -22,7 +22,7 @@ use paths::{NEAR, PathFlits, Step, full_near};
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
 
-/// The flit engine. Memory: that of the core, and 4 bytes a hop of the worms in the network; with several virtual channels 36 bytes for
+/// The flit engine. Memory: that of the core, and for worms of paths over more than 64 vertices or deep buffers some bits a vertex; with several virtual channels 36 bytes for
 /// each of them and each port, and 44 for each link and port.
 pub type FlitEngine<'a, O> = WormholeEngine<'a, O, FlitMovement>;
 
