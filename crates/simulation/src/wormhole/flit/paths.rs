@@ -74,9 +74,9 @@ pub(super) fn full_near(buffer: u32) -> Full {
 #[derive(Clone, Copy)]
 struct Moved {
     any: bool,
-    /// Whether a flit has left the sender's processor, and the last vertex.
-    sent: bool,
-    consumed: bool,
+    /// Flits that have left the sender's processor, and the last vertex: one or none.
+    sent: u32,
+    consumed: u32,
     /// Whether the last vertex holds flits now, and, of the last 64 numbered vertices, which do.
     front: bool,
     back: u64,
@@ -127,8 +127,8 @@ fn advance(numbers: &mut [u64], width: usize, is_full: impl Fn(usize) -> u64, co
     let hindmost = numbers.len() - width;
     Moved {
         any: any != 0,
-        sent: numbers[hindmost + MOVING] & numbers[hindmost + SENDS] != 0,
-        consumed: consumes && numbers[MOVING] & 1 == 1,
+        sent: u32::from(numbers[hindmost + MOVING] & numbers[hindmost + SENDS] != 0),
+        consumed: u32::from(consumes) & numbers[MOVING] as u32,
         front: front.is_some_and(|held| held & 1 == 1),
         back,
     }
@@ -256,7 +256,7 @@ impl PathFlits {
         let (width, most) = (self.width as usize, self.most);
         let numbers = if self.wide.is_empty() { &mut self.near[..width] } else { &mut self.wide };
         let moved = advance(numbers, width, |place| full(most, place), route.complete);
-        if self.to_send == u32::from(moved.sent) && !self.wide.is_empty() {
+        if self.to_send == moved.sent && !self.wide.is_empty() {
             let hindmost = self.wide.len() - width;
             self.wide[hindmost + SENDS] = 0;
         }
@@ -268,8 +268,8 @@ impl PathFlits {
     #[allow(clippy::inline_always, reason = "for each worm in every cycle")]
     #[inline(always)]
     fn settle(&mut self, route: &PathRoute, moved: Moved) -> Step {
-        self.gone += u32::from(moved.consumed);
-        self.to_send -= u32::from(moved.sent);
+        self.gone += moved.consumed;
+        self.to_send -= moved.sent;
         let mut happens = Step::HEADER * u32::from(!self.arrived & moved.front);
         if self.to_send == 0 {
             self.near[SENDS] = 0;
@@ -303,7 +303,7 @@ impl PathFlits {
     /// The flits that have moved in the cycle at hand, from the header backwards: the vertex that one has left, and its number.
     fn moved(&self) -> impl Iterator<Item = (u32, u32)> {
         let mut left = self.gone;
-        (0..self.last + 1).zip(self.each_vertex()).filter_map(move |(behind, (moved, held))| {
+        (0..=self.last).zip(self.each_vertex()).filter_map(move |(behind, (moved, held))| {
             let flit = left;
             left += held;
             moved.then_some((self.last - behind, flit))
