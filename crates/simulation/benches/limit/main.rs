@@ -1,7 +1,7 @@
 //! What a header-hop costs in the worm engine and in a program that is written for one case alone: [`kernel`], and what several cores bring to both.
 //!
 //! `limit kernel|engine SIDE MESSAGES [FLITS]` runs one of the two and prints what it took; `benches/limit` at the root does so in turns and writes a
-//! table. `limit engines SIDE MESSAGES FLITS THREADS ROUNDS` compares the engine on one thread and on several, `threads` the program and its form in
+//! table; `limit flit` runs the flit engine. `limit engines SIDE MESSAGES FLITS THREADS ROUNDS` compares the engine on one thread and on several, `threads` the program and its form in
 //! strips ([`parts`]), `longest` the same with all strips on one core; `limit barrier THREADS CYCLES` says what it takes to wait for each other. `limit burst SIDE [CYCLES]` runs a
 //! multicast from every node at once.
 
@@ -102,7 +102,8 @@ fn main() {
             let scenario = scenario(&case);
             let before = processor_ns(begin);
             let threads = NonZeroUsize::new(number(4, 1) as usize).unwrap();
-            let result = simulate_on(&scenario, EngineChoice::Worm, case.seed, &mut (), threads).unwrap();
+            let engine = if which == "flit" { EngineChoice::Flit } else { EngineChoice::Worm };
+            let result = simulate_on(&scenario, engine, case.seed, &mut (), threads).unwrap();
             let mean_latency = result.latency.last.mean.unwrap();
             let outcome = Outcome { mean_latency, flit_hops: result.flit_hops, digest: 0 };
             (outcome, processor_ns(begin) - before)

@@ -34,9 +34,10 @@ pub(crate) struct Request {
     pub(crate) vertex: u32,
     pub(crate) all_links: bool,
     live: bool,
-    /// Whether it is a path's, for one link of one virtual channel and nothing else: most are. Then the link and the queue entry are these, and the lists mean nothing.
-    for_link: bool,
+    /// Whether it is for one channel and nothing else: most are. Then that and the queue entry are these, and the lists mean nothing.
+    only: Only,
     link: ChannelId,
+    pool: Pool,
     entry: u32,
     /// One channel of each of these pools.
     pools: Vec<Pool>,
@@ -48,6 +49,17 @@ pub(crate) struct Request {
     entries: Vec<u32>,
 }
 
+/// What a request for one channel asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Only {
+    /// There may be more.
+    No,
+    /// A path, for a link of one virtual channel.
+    Link,
+    /// For a pool of one channel.
+    Pool,
+}
+
 impl Request {
     const NONE: Self = Self {
         key: Key { cycle: 0, worm: 0, part: 0 },
@@ -55,8 +67,9 @@ impl Request {
         vertex: 0,
         all_links: false,
         live: false,
-        for_link: false,
+        only: Only::No,
         link: ChannelId::new(NONE),
+        pool: Pool::Injection(NodeId::new(0)),
         entry: NONE,
         pools: Vec::new(),
         links: Vec::new(),
@@ -67,25 +80,33 @@ impl Request {
     /// One channel of each of these pools.
     #[inline]
     pub(crate) fn pools(&self) -> &[Pool] {
-        if self.for_link { &[] } else { &self.pools }
+        match self.only {
+            Only::No => &self.pools,
+            Only::Link => &[],
+            Only::Pool => std::slice::from_ref(&self.pool),
+        }
     }
 
     /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
     #[inline]
     pub(crate) fn links(&self) -> &[ChannelId] {
-        if self.for_link { std::slice::from_ref(&self.link) } else { &self.links }
+        match self.only {
+            Only::No => &self.links,
+            Only::Link => std::slice::from_ref(&self.link),
+            Only::Pool => &[],
+        }
     }
 
     /// The queue entries: those of the links, then those of the pools.
     #[inline]
     fn entries(&self) -> &[u32] {
-        if self.for_link { std::slice::from_ref(&self.entry) } else { &self.entries }
+        if self.only == Only::No { &self.entries } else { std::slice::from_ref(&self.entry) }
     }
 
     /// The acceptable virtual channels of the link at this position.
     #[inline]
     pub(crate) fn range(&self, position: usize) -> VcRange {
-        if self.for_link { VcRange::ANY } else { range(&self.ranges, position) }
+        if self.only == Only::No { range(&self.ranges, position) } else { VcRange::ANY }
     }
 
     /// Whether it asks for this virtual channel of a link.
@@ -437,7 +458,7 @@ impl Arbiter {
         let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
         let line = &mut self.queues.lines[queue as usize];
-        if !request.for_link || !line.hold.is_free(self.now) {
+        if request.only != Only::Link || !line.hold.is_free(self.now) {
             return None;
         }
         line.hold = Hold::by(request.worm);
@@ -448,6 +469,24 @@ impl Arbiter {
         self.queues.remove_first(queue as usize);
         self.pending -= 1;
         Some(granted)
+    }
+
+    /// As [`grant_link`](Self::grant_link), if the first request of a pool of one channel asks for nothing else; returns the slot and the vertex of the worm, and the channel.
+    #[inline(never)]
+    pub(crate) fn grant_port(&mut self, queue: u32) -> Option<(u32, u32, ChannelId)> {
+        let index = self.queues.first(queue as usize)?;
+        let request = &mut self.requests[index as usize];
+        if request.only != Only::Pool || self.divided || self.granted.is_some() {
+            return None;
+        }
+        let (worm, vertex, pool, key) = (request.worm, request.vertex, request.pool, request.key);
+        let channel = self.free_member(pool)?;
+        self.ports[channel.index() - self.space.links()] = Hold::by(worm);
+        self.requests[index as usize].live = false;
+        self.granted_now.push((key, index));
+        self.queues.remove_first(queue as usize);
+        self.pending -= 1;
+        Some((worm, vertex, channel))
     }
 
     /// Whether a queue is for one channel alone.
@@ -553,7 +592,7 @@ impl Arbiter {
         request.pools.clear();
         request.pools.extend_from_slice(pools);
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.for_link, request.entries, request.live) = (all_links, false, entries, true);
+        (request.all_links, request.only, request.entries, request.live) = (all_links, Only::No, entries, true);
         self.pending += 1;
         if self.may_be_granted(wanted) {
             self.look_at(index);
@@ -607,13 +646,37 @@ impl Arbiter {
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.for_link, request.live) = (false, true, true);
+        (request.all_links, request.only, request.live) = (false, Only::Link, true);
         (request.link, request.entry) = (link, entry);
         self.pending += 1;
         if hold.is_free(self.now) {
             self.look_at(index);
         }
         wake
+    }
+
+    /// As [`queue_for_one`](Self::queue_for_one), for one channel of a pool; `false` if the pool has several.
+    #[inline(never)]
+    pub(crate) fn queue_for_port(&mut self, key: Key, worm: u32, vertex: u32, pool: Pool, all_links: bool) -> bool {
+        let queue = self.queue_of(pool);
+        if !self.is_for_one(queue as u32) {
+            return false;
+        }
+        let hold = self.ports[self.ports_of(pool).start];
+        if self.queues.is_empty(queue) {
+            self.wakes.extend(hold.ends(self.now).map(|at| (at, queue as u32)));
+        }
+        let index = self.new_request();
+        let entry = self.queues.push(queue, index);
+        let request = &mut self.requests[index as usize];
+        (request.key, request.worm, request.vertex) = (key, worm, vertex);
+        (request.all_links, request.only, request.live) = (all_links, Only::Pool, true);
+        (request.pool, request.entry) = (pool, entry);
+        self.pending += 1;
+        if hold.is_free(self.now) {
+            self.look_at(index);
+        }
+        true
     }
 
     /// A place for a request.
@@ -781,10 +844,18 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         self.granted_now.push((request.key, index));
         self.pending -= 1;
-        if request.for_link {
+        match request.only {
+            Only::No => {}
             // The next has to wait.
-            self.queues.remove(request.link.index(), request.entry);
-            return;
+            Only::Link => {
+                self.queues.remove(request.link.index(), request.entry);
+                return;
+            }
+            Only::Pool => {
+                let (pool, entry) = (request.pool, request.entry);
+                self.queues.remove(self.queue_of(pool), entry);
+                return;
+            }
         }
         let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
         let pools = std::mem::take(&mut request.pools);

@@ -384,6 +384,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             self.worms[slot as usize].requests -= 1;
             return self.take_link(slot, vertex, link, to);
         }
+        if let Some((slot, vertex, channel)) = self.channels.arbiter.grant_port(queue) {
+            self.worms[slot as usize].requests -= 1;
+            return self.take_port(slot, vertex, channel);
+        }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;
         while self.channels.arbiter.grant_first(queue, &mut grant) {

@@ -246,7 +246,28 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[inline(never)]
     fn wait_for_end(&mut self, slot: u32, vertex: u32, pool: Pool) {
         let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
-        self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
+        self.wait_for_pool(key, slot, vertex, pool, false);
+    }
+
+    /// A worm asks for one channel of a pool and nothing else, and has to wait.
+    pub(super) fn wait_for_pool(&mut self, key: Key, slot: u32, vertex: u32, pool: Pool, all_links: bool) {
+        let wanted = Wanted { pools: &[pool], links: &[], ranges: &[], all_links };
+        if self.channels.arbiter.queue_for_port(key, slot, vertex, pool, all_links) {
+            self.waits(slot, key, wanted);
+        } else {
+            self.ask(key, slot, vertex, wanted);
+        }
+    }
+
+    /// A worm is granted the one channel that it waited for, of a pool.
+    #[inline(never)]
+    pub(super) fn take_port(&mut self, slot: u32, vertex: u32, channel: ChannelId) {
+        if vertex > 0 {
+            return self.reach_end(slot, vertex, channel);
+        }
+        self.reports.observer.granted(self.now, self.worms[slot as usize].id, channel);
+        self.first_hop(slot, channel);
+        self.granted.push((slot, 0));
     }
 
     /// A path is granted the one consumption channel of its last stop.
@@ -396,17 +417,22 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         if self.channels.arbiter.ask(key, slot, vertex, wanted, &mut grant) {
             self.apply(&grant);
         } else {
-            self.worms[slot as usize].requests += 1;
-            self.channels.arrange_wakes();
-            if O::WAITS {
-                let Channels { arbiter, asked, .. } = &mut self.channels;
-                asked.clear();
-                asked.extend_from_slice(wanted.links);
-                asked.extend(wanted.pools.iter().flat_map(|&pool| arbiter.members(pool)));
-                self.reports.observer.requested(self.now, key.worm, asked);
-            }
+            self.waits(slot, key, wanted);
         }
         self.grant = grant;
+    }
+
+    /// A request has been queued.
+    fn waits(&mut self, slot: u32, key: Key, wanted: Wanted<'_>) {
+        self.worms[slot as usize].requests += 1;
+        self.channels.arrange_wakes();
+        if O::WAITS {
+            let Channels { arbiter, asked, .. } = &mut self.channels;
+            asked.clear();
+            asked.extend_from_slice(wanted.links);
+            asked.extend(wanted.pools.iter().flat_map(|&pool| arbiter.members(pool)));
+            self.reports.observer.requested(self.now, key.worm, asked);
+        }
     }
 
     /// Hands a worm what it was granted.

@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, NodeId};
 
-use super::arbiter::{Key, NONE, Pool, Wanted};
+use super::arbiter::{Key, NONE, Pool};
 use super::event::{Event, Kind};
 use super::worm::{Flits, WormState};
 use super::{Core, Route};
@@ -118,7 +118,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[inline(never)]
     fn wait_for_port(&mut self, id: u64, slot: u32, pool: Pool) {
         let key = Key { cycle: self.now, worm: id, part: 0 };
-        self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: true });
+        self.wait_for_pool(key, slot, 0, pool, true);
     }
 
     /// The injection channel is granted.

@@ -225,11 +225,21 @@ impl Generator {
         state.messages += 1;
         let traffic = &*self.traffic;
         let source = NodeId::new(node);
-        let draw = |rng: &mut Random, count: Count| rng.random_range(count.least..=count.most);
         let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
-        let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
         let spare = std::mem::take(&mut self.spare);
-        let destinations = match (multicast, &traffic.unicast) {
+        let destinations = match (traffic.multicast, &traffic.unicast) {
+            (None, Unicast::Uniform) => self.other(&mut rng, source, spare),
+            _ => self.destinations(rng, source, spare)?,
+        };
+        Some(Message { at, source, length, destinations })
+    }
+
+    /// Draws the destinations of a message; `None` if the pattern of its node sends it nothing.
+    #[inline(never)]
+    fn destinations(&mut self, mut rng: Random, source: NodeId, spare: Vec<NodeId>) -> Option<Vec<NodeId>> {
+        let traffic = &*self.traffic;
+        let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
+        Some(match (multicast, &traffic.unicast) {
             (Some((Destinations::All, _)), _) => {
                 (0..self.nodes).map(NodeId::new).filter(|&other| other != source).collect()
             }
@@ -246,7 +256,7 @@ impl Generator {
                 if let Some(sets) = traffic.sets {
                     // A set is always the same draw.
                     let set = u64::from(rng.random_range(0..sets));
-                    rng = generator(self.seed, Purpose::Sets, u64::from(node), set);
+                    rng = generator(self.seed, Purpose::Sets, u64::from(source.raw()), set);
                 }
                 let count = draw(&mut rng, destinations);
                 self.distinct(&mut rng, count, Some(source), spare)
@@ -257,9 +267,12 @@ impl Generator {
             },
             (None, Unicast::HotSpot(hot, fraction)) if *hot != source && rng.random_bool(*fraction) => vec![*hot],
             _ => self.other(&mut rng, source, spare),
-        };
-        Some(Message { at, source, length, destinations })
+        })
     }
+}
+
+fn draw(rng: &mut Random, count: Count) -> u32 {
+    rng.random_range(count.least..=count.most)
 }
 
 /// The failures before the first success of trials, from the logarithm of the probability that one fails.

@@ -351,6 +351,18 @@ proptest! {
         }
         compare(&case)?;
     }
+
+    /// Worms that stretch over more than 64 routers: the flit engine moves so many at a time.
+    #[test]
+    fn on_long_ways_as_well(
+        mut case in cases(),
+        topology in prop::sample::select(vec!["mesh:80", "mesh:200", "torus:150", "mesh:12x12"]),
+        buffer in 1u32..=20,
+    ) {
+        (case.topology, case.chords, case.config.buffer) = (topology, Vec::new(), buffer);
+        case.config.replication = BranchReplication::Lockstep;
+        compare(&case)?;
+    }
 }
 
 /// Both engines on a case.

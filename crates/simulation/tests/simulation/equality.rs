@@ -626,6 +626,20 @@ fn paths_by_hand() {
     check(About { kind: Kind::Paths, headers, replications: &[Lockstep, Independent], channels: (1, 1) });
 }
 
+/// Worms that stretch over more than 64 routers, to and fro on a line: the engine moves so many at a time.
+#[test]
+fn long_worms() {
+    let headers = &[Bare, BitString, AllDestinations];
+    let about = About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (1, 1) };
+    let lengthen = |(mut case, times): (Case, u32)| {
+        case.messages.iter_mut().for_each(|message| message.1 *= times);
+        case
+    };
+    let cases = (cases_on(&["mesh:70", "mesh:8x8", "mesh:2x34"], about), 1u32..10).prop_map(lengthen);
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) };
+    proptest!(config, |(case in cases)| compare(&case)?);
+}
+
 #[test]
 fn lockstep_trees() {
     let headers = &[Bare, BitString, Header::Tree];

@@ -687,8 +687,8 @@ impl<O: Observer> FlitEngine<'_, O> {
             match &worm.route {
                 Route::Path(route, _) => {
                     let addresses = self.core.config.header.stripped_of_path(worm.header).unwrap_or(0);
-                    let (vertex, flit) = (stream.vertex as usize, worm.flits - stream.to_come);
-                    report_crossing(observer, now, worm.id, route, vertex, flit, addresses);
+                    let flit = worm.flits - stream.to_come;
+                    report_crossing(observer, now, worm.id, route, stream.vertex, flit, addresses);
                 }
                 Route::Tree(..) => {
                     observer.flit(now, worm.id, ChannelId::new(stream.channel), worm.flits - stream.to_come);

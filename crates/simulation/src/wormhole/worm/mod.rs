@@ -106,7 +106,7 @@ impl Flits for WormMovement {
         surroundings: Surroundings<'_, O, Self::Spare>,
     ) -> Follows {
         let Place { slot, vertex, now } = at;
-        let Surroundings { config, spare, channels, .. } = surroundings;
+        let Surroundings { config, spare, channels, reports } = surroundings;
         let Route::Path(route, times) = &mut worm.route else { return Follows::Nothing };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
         times.header_leaves(route, vertex, now, pace, spare);
@@ -127,6 +127,18 @@ impl Flits for WormMovement {
             // Most headers are still within the reach of the flits behind them: no departure can be known.
             if !times.has_more(vertex + 1) {
                 return Follows::Nothing;
+            }
+            // That of one link alone, with nothing else to be done, is what short messages find on nearly every hop.
+            if !O::PART
+                && channels.plain_links
+                && !config.header.strips_paths()
+                && let Some(hop) = times.settle_plain(route, pace)
+            {
+                channels.free_one(slot, hop.entered_by, hop.departs + 1);
+                reports.link_settled(hop.departs, hop.entered_by, worm.flits);
+                if !times.has_more(vertex + 1) {
+                    return Follows::Nothing;
+                }
             }
         }
         Follows::Departures

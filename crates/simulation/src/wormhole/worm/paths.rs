@@ -5,6 +5,7 @@
 //! leaves vertex v in the maximum, over all m >= v with F - (m - v)B >= f(m), of h(m) + F - (m - v)B - f(m); where a router
 //! strips, the stripped flit counts like one that leaves.
 
+use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
 use crate::core::worm::{Hop, PathRoute};
 use crate::observers::observer::{Cycle, Observer};
@@ -200,6 +201,23 @@ impl PathTimes {
         self.settled += 1;
         self.due += 1;
         departures.found(route, v, hop);
+    }
+
+    /// As [`settle_first`](Self::settle_first) behind a link, where its header has not held the flits back and nobody gets the message: puts the departure down, and returns the vertex.
+    #[allow(clippy::inline_always, reason = "once a hop")]
+    #[inline(always)]
+    pub(super) fn settle_plain(&mut self, route: &mut PathRoute, pace: Pace) -> Option<Hop> {
+        if self.settled < 2 || self.late != 0 || self.strips {
+            return None;
+        }
+        let hop = route.hop_mut(self.settled);
+        if hop.consumption != NONE {
+            return None;
+        }
+        hop.departs = hop.leaves + Cycle::from(pace.flits - 1);
+        self.settled += 1;
+        self.due += 1;
+        Some(*hop)
     }
 
     /// Takes the vertices out of the window that the first one waits for no longer.
