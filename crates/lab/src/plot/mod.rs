@@ -12,9 +12,12 @@ mod look;
 mod scale;
 mod strip;
 
+use std::io::Write;
 use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use maud::html;
 use plotters::prelude::*;
 use thiserror::Error;
@@ -162,39 +165,61 @@ fn embed_font() -> Result<(), PlotError> {
 /// The means of squares of pixels; the result is `width` by `height`.
 fn shrink(pixels: &[u8], width: usize, height: usize) -> Vec<u8> {
     const SQUARE: usize = 3 * SAMPLES as usize;
+    /// Squares that are looked at together.
+    const BLOCK: usize = 32 * SQUARE;
     let row = width * SQUARE;
     let mut small = Vec::with_capacity(width * height * 3);
     for rows in pixels.chunks_exact(row * SAMPLES as usize) {
-        for x in 0..width {
-            let lines = rows.chunks_exact(row).map(|line| &line[x * SQUARE..(x + 1) * SQUARE]);
-            let first = &rows[x * SQUARE..][..3];
+        for start in (0..row).step_by(BLOCK) {
+            let end = row.min(start + BLOCK);
+            let first = &rows[start..end];
             // Most of a plot is of one colour.
-            if lines.clone().all(|line| line[..3] == *first && line[3..] == line[..SQUARE - 3]) {
-                small.extend_from_slice(first);
+            let plain = first[3..] == first[..first.len() - 3];
+            if plain && rows.chunks_exact(row).all(|line| line[start..end] == *first) {
+                small.extend_from_slice(&first[..first.len() / SAMPLES as usize]);
                 continue;
             }
-            let mut sums = [0; 3];
-            for pixel in lines.flat_map(|line| line.chunks_exact(3)) {
-                sums.iter_mut().zip(pixel).for_each(|(sum, &value)| *sum += u32::from(value));
+            for square in (start..end).step_by(SQUARE) {
+                let lines = rows.chunks_exact(row).map(|line| &line[square..square + SQUARE]);
+                let mut sums = [0; 3];
+                for pixel in lines.flat_map(|line| line.chunks_exact(3)) {
+                    sums.iter_mut().zip(pixel).for_each(|(sum, &value)| *sum += u32::from(value));
+                }
+                small.extend(sums.map(|sum| (sum / (SAMPLES * SAMPLES)) as u8));
             }
-            small.extend(sums.map(|sum| (sum / (SAMPLES * SAMPLES)) as u8));
         }
     }
     small
 }
 
-/// As a PNG, compressed lightly: that takes less than half of the time that the smallest file takes, for one that is half as large again.
+/// As a PNG, compressed lightly: that takes less than half of the time that the smallest file takes, for one that is half as large again. All rows are
+/// compressed at once: the encoder's own way takes most of its time for clearing a buffer, twice a row.
 fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
+    /// The filter of a row whose values are those above, and what is added.
+    const UP: u8 = 2;
+    let row = width as usize * 3;
+    let mut filtered = Vec::with_capacity(pixels.len() + height as usize);
+    let mut above = &vec![0; row][..];
+    for line in pixels.chunks_exact(row) {
+        filtered.push(UP);
+        filtered.extend(line.iter().zip(above).map(|(value, above)| value.wrapping_sub(*above)));
+        above = line;
+    }
+    let mut compressor = ZlibEncoder::new(Vec::new(), Compression::new(1));
+    compressor.write_all(&filtered)?;
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_deflate_compression(png::DeflateCompression::Level(1));
-    encoder.set_filter(png::Filter::Up);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(pixels)?;
+    let mut writer = header(&mut bytes, width, height).write_header()?;
+    writer.write_chunk(png::chunk::IDAT, &compressor.finish()?)?;
     writer.finish()?;
     Ok(bytes)
+}
+
+/// The encoder of a picture of this size.
+fn header(bytes: &mut Vec<u8>, width: u32, height: u32) -> png::Encoder<'_, &mut Vec<u8>> {
+    let mut encoder = png::Encoder::new(bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder
 }
 
 #[cfg(test)]
@@ -207,6 +232,13 @@ mod tests {
         let [white, black] = [[255; 3], [0; 3]];
         let large = [row([white, white, black, white]), row([white, white, [1, 2, 3], white])].concat();
         assert_eq!(shrink(&large, 2, 1), [white, [127, 128, 128]].as_flattened());
+        // A block of one colour, one with a pixel that differs in its second line, and part of one.
+        let wide = |other: Option<usize>| {
+            let pixel = |x| if Some(x) == other { [3; 3] } else { [7; 3] };
+            (0..2 * 80).flat_map(pixel).collect::<Vec<u8>>()
+        };
+        let small = shrink(&[wide(None), wide(Some(64))].concat(), 80, 1);
+        assert_eq!(small, (0..80).flat_map(|x| [if x == 32 { 6 } else { 7 }; 3]).collect::<Vec<u8>>());
         let striped = [row([white, white, black, white]), row([black, black, black, white])].concat();
         assert_eq!(shrink(&striped, 2, 1), [127; 6]);
     }
@@ -218,5 +250,22 @@ mod tests {
         let mut read = vec![0; pixels.len()];
         png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap().next_frame(&mut read).unwrap();
         assert_eq!(read, pixels);
+    }
+
+    /// The same bytes as the encoder's own way, row by row.
+    #[test]
+    fn rows_may_be_compressed_together() {
+        for (width, height) in [(700, 300), (32, 16), (1, 1), (1, 40)] {
+            let colour = |i: u32| if i / 900 % 3 == 0 { (i.wrapping_mul(i) / 7 % 251) as u8 } else { 255 };
+            let pixels: Vec<u8> = (0..width * height * 3).map(colour).collect();
+            let mut bytes = Vec::new();
+            let mut encoder = header(&mut bytes, width, height);
+            encoder.set_deflate_compression(png::DeflateCompression::Level(1));
+            encoder.set_filter(png::Filter::Up);
+            let mut writer = encoder.write_header().unwrap();
+            writer.write_image_data(&pixels).unwrap();
+            writer.finish().unwrap();
+            assert_eq!(encode(&pixels, width, height).unwrap(), bytes, "{width}x{height}");
+        }
     }
 }
