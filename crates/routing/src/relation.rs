@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_network::{ChannelId, Direction, Network, RouterId};
 
 use crate::capabilities::RoutingCapabilities;
 
@@ -88,8 +88,32 @@ pub(crate) fn follow_step_by_step(
     true
 }
 
+/// Appends so many channels straight on along a dimension of a grid, and returns the router where they end.
+pub(crate) fn go_along(
+    network: &Network,
+    mut at: RouterId,
+    (dimension, direction): (usize, Direction),
+    hops: u32,
+    route: &mut Vec<ChannelId>,
+) -> Option<RouterId> {
+    let mut position = None;
+    for hop in 0..hops {
+        let channel = match position {
+            Some(position) => network.output(at, position),
+            None => network.channel_along(at, dimension, direction),
+        }?;
+        if hop > 0 {
+            // Behind the first, none of the routers is at the border that the way leads away from.
+            position = Some(channel.raw() - network.output_places(at).0);
+        }
+        route.push(channel);
+        at = network.to(channel);
+    }
+    Some(at)
+}
+
 /// The most hops of a route that is taken to end.
-fn longest_way(network: &Network) -> usize {
+pub(crate) fn longest_way(network: &Network) -> usize {
     2 * network.channels()
 }
 
