@@ -11,7 +11,7 @@ use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
 use crate::algorithms::mesh::containment::{Site, chosen, greedy, nodes, reversed, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
 use crate::registry::options::{AlgorithmOption, Greedy};
@@ -84,15 +84,19 @@ impl Algorithm for MinimalNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let grid = self.routing.grid();
             let lists = if grid.dimensions() == 2 {
                 Quadrants::new(grid, multicast).into_lists(self.greedy)
             } else {
                 grouped_lists(grid, multicast)
             };
-            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            plan.replace_by_paths(multicast.source(), lists);
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

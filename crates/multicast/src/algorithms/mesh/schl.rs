@@ -1,6 +1,6 @@
 //! The source-centred hierarchical leader algorithm, SCHL.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
@@ -10,6 +10,7 @@ use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::containment::{Site, sites};
 use crate::algorithms::mesh::u_mesh::mesh_multicast;
+use crate::plan::ids::IdMap;
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
@@ -155,7 +156,11 @@ impl Algorithm for Schl {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let grid = self.routing.grid();
             let source = sites(grid, &[multicast.source()])[0];
             let groups = Groups::new(source, &sites(grid, multicast.destinations()));
@@ -163,8 +168,7 @@ impl Algorithm for Schl {
             let heads: Vec<Site> = groups.rows.values().filter_map(head).collect();
 
             let head_nodes: Vec<NodeId> = heads.iter().map(|head| head.node).collect();
-            let mut plan = Plan::default();
-            mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, &mut plan);
+            mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, plan);
             let worms = &mut plan.worms;
             along_row(worms, source, None, &groups.own_row);
             let mut received = received(worms, 0);
@@ -177,8 +181,7 @@ impl Algorithm for Schl {
                 let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
                 worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
             }
-            plan
-        })
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
@@ -187,8 +190,8 @@ impl Algorithm for Schl {
 }
 
 /// The worm by which each node gets the message, among those from position `first` on.
-fn received(worms: &[Worm], first: usize) -> HashMap<NodeId, u32> {
-    let mut received = HashMap::new();
+fn received(worms: &[Worm], first: usize) -> IdMap<NodeId, u32> {
+    let mut received = IdMap::default();
     for (id, worm) in worms.iter().enumerate().skip(first) {
         if let Itinerary::Path(path) = &worm.itinerary {
             received.extend(path.stops.iter().map(|&stop| (stop, id as u32)));

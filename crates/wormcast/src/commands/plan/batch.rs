@@ -181,6 +181,7 @@ impl Work {
         let Self { cache, plan, summariser, summary, text } = self;
         let request = parse(line)?;
         let (network, algorithm) = get(cache, &request)?;
+        text.begin(&network);
         let (network, algorithm) = (&*network, &*algorithm);
         let (multicast, left_out) = request.multicast(network)?;
         plan_into(algorithm, &multicast, plan)?;
@@ -201,7 +202,6 @@ impl Work {
             warning: warning.as_deref(),
             reduction: None,
         };
-        text.clear();
         report.write(text);
         text.put(b"\n");
         Ok(out.write_all(text.bytes())?)

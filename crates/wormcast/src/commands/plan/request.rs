@@ -174,6 +174,9 @@ impl GivenNode<'_> {
 impl GivenNodes<'_> {
     fn resolve(&self, network: &Network) -> Result<Vec<NodeId>, NodeError> {
         match self {
+            Self::Numbers(nodes) if nodes.iter().all(|&node| node < network.nodes() as u64) => {
+                Ok(nodes.iter().map(|&node| NodeId::new(node as u32)).collect())
+            }
             Self::Numbers(nodes) => nodes.iter().map(|&node| GivenNode::Number(node).resolve(network)).collect(),
             Self::Each(nodes) => nodes.iter().map(|node| node.resolve(network)).collect(),
             Self::Text(text) => parse_node_list(network, text),
