@@ -88,24 +88,25 @@ pub(crate) fn follow_step_by_step(
     true
 }
 
-/// Appends so many channels straight on along a dimension of a grid, and returns the router where they end.
+/// Appends the channels straight on along a dimension of a grid that does not wrap, from one of its coordinates to another, and returns the router where they end.
 pub(crate) fn go_along(
     network: &Network,
-    mut at: RouterId,
+    from: RouterId,
     (dimension, direction): (usize, Direction),
-    hops: u32,
+    (here, there): (u32, u32),
     route: &mut Vec<ChannelId>,
 ) -> Option<RouterId> {
-    let mut position = None;
-    for hop in 0..hops {
-        let channel = match position {
-            Some(position) => network.output(at, position),
-            None => network.channel_along(at, dimension, direction),
-        }?;
-        if hop > 0 {
-            // Behind the first, none of the routers is at the border that the way leads away from.
-            position = Some(channel.raw() - network.output_places(at).0);
-        }
+    if here == there {
+        return Some(from);
+    }
+    let first = network.channel_along(from, dimension, direction)?;
+    // Behind the first, none of the routers is at the border that the way leads away from.
+    let was_missing = u32::from(direction == Direction::Positive && here == 0);
+    let position = first.raw() - network.output_places(from).0 + was_missing;
+    route.push(first);
+    let mut at = network.to(first);
+    for _ in 1..here.abs_diff(there) {
+        let channel = network.output(at, position)?;
         route.push(channel);
         at = network.to(channel);
     }

@@ -101,12 +101,14 @@ impl RoutingRelation for NegativeFirst {
         for direction in [Direction::Negative, Direction::Positive] {
             for (dimension, axis) in self.grid.axes().iter().enumerate() {
                 let (here, there) = axis.coordinates(at.index(), to.index());
-                let hops = match direction {
-                    Direction::Negative => here.saturating_sub(there),
-                    Direction::Positive => there.saturating_sub(here),
+                let there = match direction {
+                    Direction::Negative => here.min(there),
+                    Direction::Positive => here.max(there),
                 };
-                let Some(end) = go_along(&self.network, at, (dimension, direction), hops, route) else { return false };
-                at = end;
+                match go_along(&self.network, at, (dimension, direction), (here, there), route) {
+                    Some(end) => at = end,
+                    None => return false,
+                }
             }
         }
         true

@@ -56,18 +56,24 @@ pub(crate) fn column_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
     list
 }
 
-/// Row-greedy (Figure 3): the same, row by row.
-pub(crate) fn row_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
-    let mut by_row = sites.clone();
+/// Sites by y, then x.
+pub(crate) fn by_row(mut sites: Vec<Site>) -> Vec<Site> {
     // One number is compared faster than a pair.
-    by_row.sort_unstable_by_key(|site| u64::from(site.y) << 32 | u64::from(site.x));
+    sites.sort_unstable_by_key(|site| u64::from(site.y) << 32 | u64::from(site.x));
+    sites
+}
+
+/// Row-greedy (Figure 3): the same, row by row. `rows` are the same sites [by row](by_row).
+pub(crate) fn row_greedy(sites: &mut Vec<Site>, rows: &mut Vec<Site>) -> Vec<Site> {
     let (mut list, mut x) = (Vec::new(), 0);
-    for site in by_row {
-        if site.x >= x {
+    rows.retain(|site| {
+        let take = site.x >= x;
+        if take {
             x = site.x;
-            list.push(site);
+            list.push(*site);
         }
-    }
+        !take
+    });
     // The list rises in both coordinates, so in lexicographic order its sites come one after the other.
     let mut next = 0;
     sites.retain(|site| {
@@ -82,7 +88,7 @@ pub(crate) fn row_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
 pub(crate) fn greedy(sites: &mut Vec<Site>, by: Greedy) -> Vec<Site> {
     match by {
         Greedy::Columns => column_greedy(sites),
-        Greedy::Rows => row_greedy(sites),
+        Greedy::Rows => row_greedy(sites, &mut by_row(sites.clone())),
     }
 }
 

@@ -41,6 +41,9 @@ impl Output {
     }
 }
 
+/// Where a destination is from a router: there, or in one of eight parts of the mesh.
+const PLACES: usize = 9;
+
 /// What becomes of a destination at a router: it is there, or leaves by an output.
 const OUTCOMES: usize = 1 + Output::ALL.len();
 
@@ -62,11 +65,15 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    fn of(offsets: impl Iterator<Item = Offset>) -> Self {
-        // A bit for each part: in which one a destination lies cannot be foreseen, so it is not asked.
-        let place = |x: i32, y: i32| 3 * (y.signum() + 1) + x.signum() + 1;
-        let taken = offsets.fold(0u32, |taken, (x, y)| taken | 1 << place(x, y));
-        let has = |x, y| taken >> place(x, y) & 1 == 1;
+    /// The number of a place, which cannot be foreseen, so it is found without branches.
+    #[inline]
+    fn place(x: i32, y: i32) -> usize {
+        (3 * (y.signum() + 1) + x.signum() + 1) as usize
+    }
+
+    /// By how many destinations lie in each place.
+    fn of(lie: &[usize; PLACES]) -> Self {
+        let has = |x, y| lie[Self::place(x, y)] > 0;
         Self {
             east: has(1, 0),
             north_east: has(1, 1),
@@ -99,11 +106,18 @@ impl Parts {
 pub(crate) enum Rule {
     /// Along this dimension first, and then along the other.
     InOrder(usize),
-    /// As this says where a worm has destinations in these parts.
+    /// As this says where a worm has destinations in these parts; it counts in which part a destination is, not how far away.
     ByParts(fn(Parts, Offset) -> Output),
 }
 
 impl Rule {
+    /// By which output a single destination is left for.
+    fn towards(self, (x, y): Offset) -> Output {
+        let mut lie = [0; PLACES];
+        lie[Parts::place(x, y)] = 1;
+        self.output(Parts::of(&lie), (x, y))
+    }
+
     fn output(self, parts: Parts, (x, y): Offset) -> Output {
         let first = match self {
             Self::InOrder(first) => first,
@@ -221,25 +235,44 @@ impl ForkingTrees {
     /// All destinations and where they are, sorted by where they go from router to router: those of a branch are side by side.
     fn grow_by_parts(&self, source: NodeId, destinations: &[NodeId], tree: &mut Tree) {
         let network = &**self.unicasts.network();
-        let placed = |&node: &NodeId| (node, place(&self.grid, network.router_of(node)));
-        let mut wanted: Vec<(NodeId, Offset)> = destinations.iter().map(placed).collect();
+        let at = |&node: &NodeId| (node, place(&self.grid, network.router_of(node)));
+        let mut wanted: Vec<(NodeId, Offset)> = destinations.iter().map(at).collect();
         let mut unsorted = Vec::new();
-        let mut leaving: Vec<u8> = Vec::new();
+        let mut placed: Vec<u8> = Vec::new();
         let mut branches = Branches::over(&mut tree.branches);
         // Routers of which no one is looked at yet: the branch that leads there, and what it is for.
         let mut open = vec![(network.router_of(source), None, 0..wanted.len())];
-        while let Some((at, branch, range)) = open.pop() {
+        while let Some((mut at, mut branch, range)) = open.pop() {
             let wanted = &mut wanted[range.clone()];
-            let (x, y) = place(&self.grid, at);
-            let offsets = wanted.iter().map(|&(_, (to_x, to_y))| (to_x - x, to_y - y));
-            let parts = Parts::of(offsets.clone());
-            let mut counts = [0; OUTCOMES];
-            leaving.clear();
-            leaving.extend(offsets.map(|offset| {
-                let leaving = if offset == (0, 0) { 0 } else { 1 + self.rule.output(parts, offset) as u8 };
-                counts[leaving as usize] += 1;
-                leaving
+            let (mut x, mut y) = place(&self.grid, at);
+            if let &mut [(node, (to_x, to_y))] = wanted {
+                // A single destination is left for straight on as long as it lies in the same part.
+                while (x, y) != (to_x, to_y) {
+                    let output = self.rule.towards((to_x - x, to_y - y));
+                    let hops = if output.heading().0 == 0 { to_x - x } else { to_y - y };
+                    for _ in 0..hops.abs() {
+                        let channel = channel_by(network, at, output);
+                        (at, branch) = (network.to(channel), Some(branches.put(channel, branch)));
+                    }
+                    (x, y) = place(&self.grid, at);
+                }
+                branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch)).push(node);
+                continue;
+            }
+            let mut lies = [0; PLACES];
+            placed.clear();
+            placed.extend(wanted.iter().map(|&(_, (to_x, to_y))| {
+                let place = Parts::place(to_x - x, to_y - y);
+                lies[place] += 1;
+                place as u8
             }));
+            let parts = Parts::of(&lies);
+            let (mut outcomes, mut counts) = ([0; PLACES], [0; OUTCOMES]);
+            for (place, &count) in lies.iter().enumerate().filter(|(_, count)| **count > 0) {
+                let (x, y) = (place as i32 % 3 - 1, place as i32 / 3 - 1);
+                outcomes[place] = if (x, y) == (0, 0) { 0 } else { 1 + self.rule.output(parts, (x, y)) as usize };
+                counts[outcomes[place]] += count;
+            }
             let mut ends = counts;
             if !counts.contains(&wanted.len()) {
                 let mut start = 0;
@@ -248,8 +281,8 @@ impl ForkingTrees {
                 }
                 unsorted.clear();
                 unsorted.extend_from_slice(wanted);
-                for (&leaving, &to) in leaving.iter().zip(&unsorted) {
-                    let end = &mut ends[leaving as usize];
+                for (&place, &to) in placed.iter().zip(&unsorted) {
+                    let end = &mut ends[outcomes[place as usize]];
                     wanted[*end] = to;
                     *end += 1;
                 }
@@ -414,7 +447,7 @@ impl RoutingRelation for RuleRouting {
         out.clear();
         if at != target {
             let offset = offset(&self.grid, at, target);
-            let output = self.rule.output(Parts::of(std::iter::once(offset)), offset);
+            let output = self.rule.towards(offset);
             out.push(channel_by(&self.network, at, output));
         }
     }

@@ -8,7 +8,7 @@ use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelat
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
-use crate::algorithms::mesh::containment::{Site, chosen, column_greedy, greedy, nodes, row_greedy, sites};
+use crate::algorithms::mesh::containment::{Site, by_row, chosen, column_greedy, greedy, nodes, row_greedy, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
 use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
@@ -119,8 +119,9 @@ fn greedy_lists(grid: &Grid, multicast: &Multicast, by: Greedy) -> Lists {
     while rest.iter().any(northwest) {
         positive.push(nodes(&column_greedy(&mut rest)));
     }
+    let mut rows = by_row(rest.clone());
     while rest.iter().any(southeast) {
-        positive.push(nodes(&row_greedy(&mut rest)));
+        positive.push(nodes(&row_greedy(&mut rest, &mut rows)));
     }
     while rest.iter().any(northeast) {
         positive.push(nodes(&greedy(&mut rest, by)));
