@@ -14,6 +14,8 @@ pub(crate) struct Canvas<'a, DB: DrawingBackend> {
     pub(crate) scale: f64,
     /// How far the backend puts text too high, as a share of its size.
     pub(crate) drop: f64,
+    /// Whether it has pixels, and is not a text that describes the picture.
+    pub(crate) bitmap: bool,
 }
 
 /// What goes wrong while drawing.
@@ -44,7 +46,14 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     pub(crate) fn line(&self, points: &[(f64, f64)], colour: RGBColor, width: f64) -> Drawn<DB> {
         let points: Vec<_> = points.iter().map(|&point| self.at(point)).collect();
-        self.area.draw(&PathElement::new(points, self.stroke(colour, width)))
+        let stroke = self.stroke(colour, width);
+        if self.bitmap
+            && let &[from, to] = &points[..]
+            && let Some(corners) = straight(from, to, stroke.stroke_width)
+        {
+            return self.area.draw(&Rectangle::new(corners, colour.filled()));
+        }
+        self.area.draw(&PathElement::new(points, stroke))
     }
 
     /// A line along points, broken as a curve's look says: the pattern goes on around corners.
@@ -101,6 +110,23 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         let at = if align == Align::Upwards { (at.0 + drop, at.1) } else { (at.0, at.1 + drop) };
         self.area.draw(&Text::new(text, self.at(at), style))
     }
+}
+
+/// The corners of the pixels that the bitmap's backend gives to a line along a row or a column, so many pixels wide, one pixel after the other; the second is beyond them. `None` for
+/// other lines, and for those that are shorter than they are wide.
+fn straight((x, y): (i32, i32), (to_x, to_y): (i32, i32), width: u32) -> Option<[(i32, i32); 2]> {
+    let half = f64::from(width) / 2.0;
+    let side = |at: i32| ((f64::from(at) - half).round() as i32, (f64::from(at) + half).round() as i32);
+    let length = x.abs_diff(to_x).max(y.abs_diff(to_y));
+    if width < 2 || length <= width + 1 {
+        return None;
+    }
+    if y == to_y {
+        let (top, bottom) = side(y);
+        return Some([(x.min(to_x), top), (x.max(to_x), bottom + 1)]);
+    }
+    let (left, right) = side(x);
+    (x == to_x).then_some([(left, y.min(to_y)), (right + 1, y.max(to_y))])
 }
 
 /// The width of text in the embedded font; other fonts are hardly wider.
@@ -178,6 +204,30 @@ mod tests {
         assert_eq!(pieces(&corner, &[4.0, 2.0]), expected);
         assert_eq!(pieces(&corner, &[1.0, 5.0]), [vec![(0.0, 0.0), (1.0, 0.0)], vec![(3.0, 3.0), (3.0, 4.0)]]);
         assert!(pieces(&[], &[1.0]).is_empty());
+    }
+
+    /// The same pixels as the backend's own way, to the last one.
+    #[test]
+    fn straight_lines_have_the_pixels_of_any_other_line() {
+        let pixels = |points: &[(f64, f64)], width: f64, bitmap: bool| {
+            let mut pixels = vec![255; 60 * 50 * 3];
+            let area = BitMapBackend::with_buffer(&mut pixels, (60, 50)).into_drawing_area();
+            Canvas { area: &area, scale: 1.0, drop: 0.0, bitmap }.line(points, RGBColor(1, 2, 3), width).unwrap();
+            area.present().unwrap();
+            drop(area);
+            pixels
+        };
+        for width in 1..9 {
+            for length in (-12..13).chain([17, -17]) {
+                for (x, y) in [(20, 25), (23, 24), (30, 30)] {
+                    for to in [(x + length, y), (x, y + length), (x + length, y + 1)] {
+                        let points = [(x, y), to].map(|(x, y)| (f64::from(x), f64::from(y)));
+                        let [fast, slow] = [true, false].map(|bitmap| pixels(&points, f64::from(width), bitmap));
+                        assert!(fast == slow, "from {:?} to {to:?}, {width} wide", (x, y));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

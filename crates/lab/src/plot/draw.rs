@@ -82,9 +82,8 @@ impl<'a> Layout<'a> {
         (SIZE.0, self.height)
     }
 
-    /// Draws all of it.
+    /// Draws all of it on a white area.
     pub(crate) fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn<DB> {
-        canvas.area.fill(&WHITE)?;
         let mut top = 18.0;
         let title = &self.chart.title;
         if !title.is_empty() {

@@ -3,33 +3,27 @@
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{SpanningTree, Unsupported};
 
-use crate::headers::tree_header::{MAX_BITS, TreeHeader};
-use crate::plan::{Itinerary, Tree, Trunk, Worm};
+use crate::headers::tree_header::{MAX_BITS, write_tree};
+use crate::plan::{Tree, Trunk, Worm};
 
 /// A worm to one node, wherever the routing takes it.
 pub(crate) fn unicast(source: NodeId, destination: NodeId) -> Worm {
     Worm::path(source, vec![destination])
 }
 
-/// A worm to several nodes: it goes to their lowest common ancestor, on the first channel that `exit` names, if any,
-/// and is replicated from there on.
+/// A worm to several nodes, in the memory of a tree whose branches are written over: it goes to their lowest common ancestor, on the first channel that `exit`
+/// names, if any, and is replicated from there on.
 pub(crate) fn tree_worm(
     network: &Network,
-    tree: &SpanningTree,
+    spanning: &SpanningTree,
     source: NodeId,
     destinations: &[NodeId],
     exit: impl FnOnce(RouterId) -> Option<ChannelId>,
+    mut tree: Tree,
 ) -> Worm {
-    let TreeHeader { top, delivers, branches, header } = TreeHeader::new(network, tree, destinations);
-    let trunk = (top != network.router_of(source)).then(|| Trunk { exit: exit(top), to: top });
-    let tree = Tree { trunk, delivers, branches, header };
-    Worm {
-        from: source,
-        after: None,
-        itinerary: Itinerary::Tree(tree),
-        consumption_class: None,
-        virtual_channels: None,
-    }
+    let top = write_tree(network, spanning, destinations, &mut tree);
+    tree.trunk = (top != network.router_of(source)).then(|| Trunk { exit: exit(top), to: top });
+    Worm::of_tree(source, tree)
 }
 
 /// Checks that header flits have a bit for each link and node of every router.

@@ -3,7 +3,8 @@
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::SpanningTree;
 
-use crate::plan::Branch;
+use crate::plan::ids::sorted_nodes;
+use crate::plan::{Branch, Branches, Tree};
 
 /// A header flit: a router, and the outputs that the worm takes there.
 ///
@@ -26,13 +27,25 @@ pub(crate) const MAX_BITS: usize = u128::BITS as usize;
 impl HeaderFlit {
     /// The channels that the worm takes.
     pub fn channels(self, network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
-        network.outputs(self.router).enumerate().filter(move |&(i, _)| self.outputs >> i & 1 == 1).map(|at| at.1)
+        let (first, end) = network.output_places(self.router);
+        set_bits(self.outputs).map(move |bit| first + bit).take_while(move |&place| place < end).map(ChannelId::new)
     }
 
     /// The nodes that it delivers to.
     pub fn delivers(self, network: &Network) -> impl Iterator<Item = NodeId> + use<> {
-        network.nodes_of(self.router).enumerate().filter(move |&(i, _)| self.nodes >> i & 1 == 1).map(|at| at.1)
+        let mut nodes = network.nodes_of(self.router);
+        let (first, count) = (nodes.next().map_or(0, NodeId::raw), nodes.len() as u32 + 1);
+        set_bits(self.nodes).take_while(move |&bit| bit < count).map(move |bit| NodeId::new(first + bit))
     }
+}
+
+/// The places of the bits that are set, in increasing order.
+fn set_bits(mut bits: u128) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros());
+        bits &= bits.wrapping_sub(1);
+        place
+    })
 }
 
 /// A multicast on a spanning tree, from the lowest common ancestor of its destinations on.
@@ -76,56 +89,72 @@ impl TreeHeader {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(network: &Network, tree: &SpanningTree, destinations: &[NodeId]) -> Self {
-        let numbered = |&node: &NodeId| (tree.number(network.router_of(node)), node);
-        let mut sorted: Vec<(u32, NodeId)> = destinations.iter().map(numbered).collect();
-        sorted.sort_unstable();
-        let end = |number: u32| tree.post_order()[number as usize];
-        let top = tree.lowest_common_ancestor(end(sorted[0].0), end(sorted[sorted.len() - 1].0));
-        let mut encoding = Self { top, delivers: Vec::new(), branches: Vec::new(), header: Vec::new() };
-        let mut work = vec![Part { router: top, entered: None, run: &sorted }];
-        while let Some(Part { router, entered, run }) = work.pop() {
-            let own = tree.number(router);
-            let mut here = run.len();
-            while here > 0 && run[here - 1].0 == own {
-                here -= 1;
-            }
-            let (mut below, delivers) = run.split_at(here);
-            let nodes: Vec<NodeId> = delivers.iter().map(|&(_, node)| node).collect();
-            let first_node = network.nodes_of(router).next().map_or(0, NodeId::raw);
-            let node_bits = nodes.iter().fold(0, |bits, node| bits | 1u128 << (node.raw() - first_node));
-            let position = match entered {
-                Some((channel, parent)) => {
-                    encoding.branches.push(Branch { channel, parent, delivers: nodes });
-                    Some(encoding.branches.len() as u32 - 1)
-                }
-                None => {
-                    encoding.delivers = nodes;
-                    None
-                }
-            };
-            let (children, first) = (work.len(), network.outputs(router).next().map_or(0, ChannelId::raw));
-            let mut outputs = 0;
-            for &child in tree.children(router) {
-                let Some(&(least, _)) = below.first() else { break };
-                let numbers = tree.subtree(network.to(child));
-                if !numbers.contains(&least) {
-                    continue;
-                }
-                let all = below.last().is_some_and(|&(most, _)| numbers.contains(&most));
-                let end = if all { below.len() } else { end_of_run(below, numbers.end) };
-                let (run, rest) = below.split_at(end);
-                outputs |= 1u128 << (child.raw() - first);
-                work.push(Part { router: network.to(child), entered: Some((child, position)), run });
-                below = rest;
-            }
-            // The first child's subtree comes first.
-            work[children..].reverse();
-            if !delivers.is_empty() || work.len() - children > 1 {
-                encoding.header.push(HeaderFlit { router, outputs, nodes: node_bits });
-            }
-        }
-        encoding
+        let mut made = Tree::default();
+        let top = write_tree(network, tree, destinations, &mut made);
+        let Tree { delivers, branches, header, .. } = made;
+        Self { top, delivers, branches, header }
     }
+}
+
+/// Writes deliveries, branches and header of the multicast from a spanning tree's router, which it returns, into a tree that has none but branches to be written
+/// over.
+pub(crate) fn write_tree(
+    network: &Network,
+    spanning: &SpanningTree,
+    destinations: &[NodeId],
+    tree: &mut Tree,
+) -> RouterId {
+    let numbered = |&node: &NodeId| (spanning.number(network.router_of(node)), node);
+    let sorted = sorted_nodes(destinations.iter().map(numbered).collect(), network.routers());
+    let end = |number: u32| spanning.post_order()[number as usize];
+    let top = spanning.lowest_common_ancestor(end(sorted[0].0), end(sorted[sorted.len() - 1].0));
+    let mut branches = Branches::over(&mut tree.branches);
+    let mut work = vec![Part { router: top, entered: None, run: &sorted }];
+    while let Some(Part { mut router, mut entered, run }) = work.pop() {
+        let (Some(&(least, _)), Some(&(most, _))) = (run.first(), run.last()) else { continue };
+        // Straight on, as long as the whole run is below one child. Of children in their order, each has larger numbers than the one before.
+        let position = loop {
+            let position = entered.map(|(channel, parent)| branches.put(channel, parent));
+            if most == spanning.number(router) {
+                break position;
+            }
+            let below = spanning.children(router).iter().map(|&child| (child, network.to(child)));
+            match below.into_iter().find(|&(_, to)| least <= spanning.number(to)) {
+                Some((child, to)) if most <= spanning.number(to) => (router, entered) = (to, Some((child, position))),
+                _ => break position,
+            }
+        };
+        let own = spanning.number(router);
+        let here = run.iter().rev().take_while(|to| to.0 == own).count();
+        let (mut below, here) = run.split_at(run.len() - here);
+        let delivers = match position {
+            Some(branch) => branches.delivers(branch),
+            None => &mut tree.delivers,
+        };
+        delivers.extend(here.iter().map(|to| to.1));
+        let first_node = network.nodes_of(router).next().map_or(0, NodeId::raw);
+        let nodes = here.iter().fold(0, |bits, to| bits | 1u128 << (to.1.raw() - first_node));
+        let (waiting, first) = (work.len(), network.output_places(router).0);
+        let mut outputs = 0;
+        for &child in spanning.children(router) {
+            let (Some(&(least, _)), Some(&(most, _))) = (below.first(), below.last()) else { break };
+            let to = network.to(child);
+            let last = spanning.number(to);
+            if last < least {
+                continue;
+            }
+            let end = if most <= last { below.len() } else { end_of_run(below, last + 1) };
+            let (run, rest) = below.split_at(end);
+            outputs |= 1u128 << (child.raw() - first);
+            work.push(Part { router: to, entered: Some((child, position)), run });
+            below = rest;
+        }
+        // The first child's subtree comes first.
+        work[waiting..].reverse();
+        tree.header.push(HeaderFlit { router, outputs, nodes });
+    }
+    branches.end();
+    top
 }
 
 /// A router that has still to be looked at: how it is entered, by a channel and the branch before it, and its run.

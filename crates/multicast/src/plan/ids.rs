@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use wormcast_network::NodeId;
+
 /// A table keyed by ids. These are dense numbers that no attacker chooses, so a multiplication spreads them well enough.
 pub(crate) type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
@@ -50,6 +52,40 @@ impl IdTable {
     }
 }
 
+/// Sorts by numbers below `numbers`; those of the same number stay in their order.
+pub(crate) fn sorted_by_number<T: Copy>(mut numbered: Vec<(u32, T)>, numbers: usize) -> Vec<(u32, T)> {
+    /// Up to so many numbers for each that is sorted, counting is faster than comparing.
+    const SPARSE: usize = 16;
+    if numbers > SPARSE * numbered.len() {
+        numbered.sort_by_key(|entry| entry.0);
+        return numbered;
+    }
+    let mut starts = vec![0u32; numbers];
+    for entry in &numbered {
+        starts[entry.0 as usize] += 1;
+    }
+    let mut start = 0;
+    for count in &mut starts {
+        (*count, start) = (start, start + *count);
+    }
+    let mut sorted = numbered.clone();
+    for entry in numbered {
+        let place = &mut starts[entry.0 as usize];
+        sorted[*place as usize] = entry;
+        *place += 1;
+    }
+    sorted
+}
+
+/// Sorts nodes by numbers below `numbers`, and those of the same number by their ids.
+pub(crate) fn sorted_nodes(numbered: Vec<(u32, NodeId)>, numbers: usize) -> Vec<(u32, NodeId)> {
+    let mut sorted = sorted_by_number(numbered, numbers);
+    for run in sorted.chunk_by_mut(|one, next| one.0 == next.0).filter(|run| run.len() > 1) {
+        run.sort_unstable();
+    }
+    sorted
+}
+
 #[derive(Default)]
 pub(crate) struct IdHasher(u64);
 
@@ -76,6 +112,18 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn numbers_are_counted_as_they_are_compared(numbers in prop::collection::vec(0u32..700, 0..120), limit in 700usize..3000) {
+            let numbered: Vec<(u32, u32)> = numbers.into_iter().zip(0..).collect();
+            let mut compared = numbered.clone();
+            compared.sort_unstable();
+            let mut nodes: Vec<(u32, NodeId)> = compared.iter().map(|&(number, id)| (number, NodeId::new(id))).collect();
+            prop_assert_eq!(&sorted_by_number(numbered, limit), &compared);
+            nodes.reverse();
+            let sorted = sorted_nodes(nodes, limit).into_iter().map(|(number, node)| (number, node.raw()));
+            prop_assert_eq!(sorted.collect::<Vec<_>>(), compared);
+        }
+
         /// As a plain table that is made anew each time, also where the numbers come to an end.
         #[test]
         fn numbers_of_ids_are_kept(

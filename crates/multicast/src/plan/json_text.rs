@@ -1,12 +1,21 @@
 //! JSON whose bulk is lists of small numbers, written straight into a buffer.
 
+use std::sync::Arc;
+
 use serde::Serialize;
+use wormcast_network::{ChannelId, Network};
 
 /// Numbers below this have their digits looked up: how many digits there are is then no branch, which would often be mispredicted.
 const LOOKED_UP: usize = 1 << 16;
 
 /// The bytes of digits as they are looked up.
 const WORD: usize = size_of::<u64>();
+
+/// The bytes of a channel's ends as they are looked up.
+const ENDS: usize = size_of::<u128>();
+
+/// The most channels, and routers, of a network whose channels' ends are looked up: a megabyte, and five digits.
+const MOST_ENDS: usize = 1 << 16;
 
 /// A text that is written piece by piece, in memory that the next text uses again.
 #[derive(Debug, Default)]
@@ -16,6 +25,9 @@ pub struct JsonText {
     end: usize,
     /// By number: its digits and a comma, and in the highest byte how many digits; 0 as long as they were not asked for.
     digits: Vec<u64>,
+    /// The network that texts are about, and by channel, `[from,to],`, and in the highest byte how many bytes; 0 as long as they were not asked for.
+    network: Option<Arc<Network>>,
+    ends: Vec<u128>,
 }
 
 impl JsonText {
@@ -35,6 +47,18 @@ impl JsonText {
     /// Begins another text.
     pub fn clear(&mut self) {
         self.end = 0;
+    }
+
+    /// Begins another text, about this network. Where two in a row are about the same one, channels are looked up.
+    pub fn begin(&mut self, network: &Arc<Network>) {
+        self.clear();
+        if !self.network.as_ref().is_some_and(|before| Arc::ptr_eq(before, network)) {
+            self.network = Some(Arc::clone(network));
+            self.ends = Vec::new();
+        } else if self.ends.is_empty() && network.channels().max(network.routers()) <= MOST_ENDS {
+            // Memory that is zero is not touched until it is used.
+            self.ends = vec![0; network.channels()];
+        }
     }
 
     /// Appends bytes as they are.
@@ -108,6 +132,27 @@ impl JsonText {
         self.end_list();
     }
 
+    /// A list of channels of the network, each a pair of routers.
+    pub(super) fn channels(&mut self, network: &Network, channels: &[ChannelId]) {
+        let is_looked_up = self.network.as_ref().is_some_and(|about| std::ptr::eq(Arc::as_ptr(about), network));
+        if self.ends.is_empty() || !is_looked_up {
+            let ends = |&channel: &ChannelId| [network.from(channel).raw(), network.to(channel).raw()];
+            return self.pairs(channels.iter().map(ends));
+        }
+        self.put(b"[");
+        self.reserve((channels.len() + 1) * ENDS);
+        for &channel in channels {
+            let ends = match self.ends[channel.index()] {
+                0 => self.look_up_ends(network, channel),
+                ends => ends,
+            };
+            let Some(room) = self.bytes[self.end..].first_chunk_mut::<ENDS>() else { continue };
+            *room = ends.to_le_bytes();
+            self.end += (ends >> (u128::BITS - 8)) as usize;
+        }
+        self.end_list();
+    }
+
     /// Closes a list, whose items, if there are any, all have a comma behind them.
     #[inline]
     pub(super) fn end_list(&mut self) {
@@ -138,6 +183,16 @@ impl JsonText {
             Some(&digits) if digits != 0 => Some(digits),
             _ => self.look_up(number),
         }
+    }
+
+    #[cold]
+    fn look_up_ends(&mut self, network: &Network, channel: ChannelId) -> u128 {
+        let text = format!("[{},{}],", network.from(channel), network.to(channel));
+        let mut entry = [0; ENDS];
+        entry[..text.len()].copy_from_slice(text.as_bytes());
+        entry[ENDS - 1] = text.len() as u8;
+        self.ends[channel.index()] = u128::from_le_bytes(entry);
+        u128::from_le_bytes(entry)
     }
 
     #[cold]

@@ -59,6 +59,41 @@ impl Plan {
         plan
     }
 
+    /// Replaces the plan by one of path worms that the source sends, each to one of these lists of nodes.
+    pub(crate) fn replace_by_paths(&mut self, source: NodeId, lists: Vec<Vec<NodeId>>) {
+        self.worms.clear();
+        self.worms.extend(lists.into_iter().map(|stops| Worm::path(source, stops)));
+    }
+
+    /// The list of stops of worm `id`, without stops, to be used again; a new one if that is no path worm.
+    pub(crate) fn take_stops(&mut self, id: usize) -> Vec<NodeId> {
+        let Some(Itinerary::Path(path)) = self.worms.get_mut(id).map(|worm| &mut worm.itinerary) else {
+            return Vec::new();
+        };
+        path.stops.clear();
+        std::mem::take(&mut path.stops)
+    }
+
+    /// The tree of worm `id`, to be used again, or a new one. It has neither trunk, deliveries nor header, but may have branches, which [`Branches`] writes
+    /// over.
+    pub(crate) fn take_tree(&mut self, id: usize) -> Tree {
+        let Some(Itinerary::Tree(tree)) = self.worms.get_mut(id).map(|worm| &mut worm.itinerary) else {
+            return Tree::default();
+        };
+        tree.trunk = None;
+        tree.delivers.clear();
+        tree.header.clear();
+        std::mem::take(tree)
+    }
+
+    /// Puts worm `id` in place of a worm, or behind the last.
+    pub(crate) fn put(&mut self, id: usize, worm: Worm) {
+        match self.worms.get_mut(id) {
+            Some(place) => *place = worm,
+            None => self.worms.push(worm),
+        }
+    }
+
     /// Makes worm `id` a unicast, in place of a worm, whose list of stops is used again, or behind the last.
     #[inline]
     pub(crate) fn put_unicast(&mut self, id: usize, from: NodeId, after: Option<u32>, to: NodeId) {
@@ -74,8 +109,7 @@ impl Plan {
                 stops.clear();
                 stops.push(to);
             }
-            Some(other) => *other = Worm { after, ..Worm::path(from, vec![to]) },
-            None => self.worms.push(Worm { after, ..Worm::path(from, vec![to]) }),
+            _ => self.put(id, Worm { after, ..Worm::path(from, vec![to]) }),
         }
     }
 }
@@ -124,6 +158,44 @@ pub struct Branch {
     pub delivers: Vec<NodeId>,
 }
 
+/// The branches of a tree, written over those of an earlier one, whose lists of deliveries are used again.
+pub(crate) struct Branches<'a> {
+    branches: &'a mut Vec<Branch>,
+    written: usize,
+}
+
+impl<'a> Branches<'a> {
+    pub(crate) fn over(branches: &'a mut Vec<Branch>) -> Self {
+        Self { branches, written: 0 }
+    }
+
+    /// Writes the next branch, and returns its place.
+    #[inline]
+    pub(crate) fn put(&mut self, channel: ChannelId, parent: Option<u32>) -> u32 {
+        let place = self.written;
+        match self.branches.get_mut(place) {
+            Some(branch) => {
+                (branch.channel, branch.parent) = (channel, parent);
+                branch.delivers.clear();
+            }
+            None => self.branches.push(Branch { channel, parent, delivers: Vec::new() }),
+        }
+        self.written += 1;
+        place as u32
+    }
+
+    /// What a branch that has been written delivers to.
+    #[inline]
+    pub(crate) fn delivers(&mut self, place: u32) -> &mut Vec<NodeId> {
+        &mut self.branches[place as usize].delivers
+    }
+
+    /// Removes what is left of the earlier tree.
+    pub(crate) fn end(self) {
+        self.branches.truncate(self.written);
+    }
+}
+
 impl Worm {
     /// A path worm that the source sends, free in its first channel and its consumption channels.
     pub fn path(from: NodeId, stops: Vec<NodeId>) -> Self {
@@ -138,7 +210,11 @@ impl Worm {
 
     /// A tree worm that the source sends, with no delivery at its own router.
     pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
-        let tree = Tree { branches, ..Tree::default() };
+        Self::of_tree(from, Tree { branches, ..Tree::default() })
+    }
+
+    /// A tree worm that the source sends.
+    pub(crate) fn of_tree(from: NodeId, tree: Tree) -> Self {
         Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None, virtual_channels: None }
     }
 
@@ -204,8 +280,8 @@ impl Worm {
                 self.append_legs(path.exit, stops, routing, candidates, channels)?;
             }
             Itinerary::Tree(tree) => {
-                if let Some(Trunk { exit, to }) = tree.trunk {
-                    self.append_legs(exit, [to], routing, candidates, channels)?;
+                if let Some(trunk) = tree.trunk {
+                    self.append_trunk(trunk, routing, candidates, channels)?;
                 }
                 channels.extend(tree.branches.iter().map(|branch| branch.channel));
             }
@@ -215,6 +291,17 @@ impl Worm {
             }
         }
         Ok(())
+    }
+
+    /// Appends the channels of its tree's trunk.
+    pub(crate) fn append_trunk(
+        &self,
+        Trunk { exit, to }: Trunk,
+        routing: &dyn RoutingRelation,
+        candidates: &mut Vec<ChannelId>,
+        channels: &mut Vec<ChannelId>,
+    ) -> Result<(), NoRoute> {
+        self.append_legs(exit, [to], routing, candidates, channels)
     }
 
     /// Appends the channels from its sender, by this exit, from stop to stop.

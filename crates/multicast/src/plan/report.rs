@@ -113,7 +113,7 @@ fn write_worm(text: &mut JsonText, network: &Network, worm: &WormSummary, flit_b
         text.numbers(absorbed.map(|node| node.raw()));
     }
     text.put(b",\"channels\":");
-    text.pairs(worm.channels.iter().map(|&channel| [network.from(channel).raw(), network.to(channel).raw()]));
+    text.channels(network, &worm.channels);
     if let Some(EncodedHeader { encoding, bits }) = worm.header {
         text.put(b",\"encoding\":");
         text.value(encoding.name());

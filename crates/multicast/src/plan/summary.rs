@@ -149,10 +149,12 @@ impl Summariser {
                     channels.len() as u32
                 }
                 Itinerary::Tree(tree) => {
-                    visits.extend(worm.visited());
-                    worm.append_channels(routing, candidates, channels)?;
+                    if let Some(trunk) = tree.trunk {
+                        worm.append_trunk(trunk, routing, candidates, channels)?;
+                    }
                     header_flits.extend_from_slice(&tree.header);
-                    let trunk = (channels.len() - tree.branches.len()) as u32;
+                    visits.extend_from_slice(&tree.delivers);
+                    let trunk = channels.len() as u32;
                     // A delivery where the branches begin is the trunk's last.
                     branches.extend((0..trunk).map(|place| BranchSummary {
                         parent: place.checked_sub(1),
@@ -162,11 +164,18 @@ impl Summariser {
                         parent: branch.parent.map_or(trunk.checked_sub(1), |parent| Some(trunk + parent)),
                         delivers: !branch.delivers.is_empty(),
                     }));
+                    channels.extend(tree.branches.iter().map(|branch| branch.channel));
                     depths.clear();
-                    for branch in &*branches {
-                        depths.push(branch.parent.map_or(1, |parent: u32| depths[parent as usize] + 1));
+                    let mut longest = trunk;
+                    depths.reserve(tree.branches.len());
+                    for branch in &tree.branches {
+                        let depth = branch.parent.map_or(trunk, |parent| depths[parent as usize]) + 1;
+                        longest = longest.max(depth);
+                        depths.push(depth);
+                        // Mostly none or one.
+                        branch.delivers.iter().for_each(|&node| visits.push(node));
                     }
-                    depths.iter().copied().max().unwrap_or(0)
+                    longest
                 }
                 Itinerary::Encoded(encoded) => {
                     visits.extend_from_slice(&encoded.destinations);

@@ -36,15 +36,17 @@ impl Compass {
 
     /// The channels on shortest ways: along x and along y.
     pub(super) fn productive(&self, at: RouterId, target: RouterId) -> (Step, Step) {
-        let step = |dimension: usize| {
-            let axis = self.axes[dimension];
-            let (here, there) = (axis.coordinate(at.index()), axis.coordinate(target.index()));
-            let direction = if there > here { Direction::Positive } else { Direction::Negative };
-            if here == there {
-                return None;
-            }
-            Some((self.network.channel_along(at, dimension, direction)?, direction))
-        };
-        (step(0), step(1))
+        (self.step(at, target, 0), self.step(at, target, 1))
+    }
+
+    /// The channel on shortest ways along a dimension.
+    #[inline]
+    pub(super) fn step(&self, at: RouterId, target: RouterId, dimension: usize) -> Step {
+        let (here, there) = self.axes[dimension].coordinates(at.index(), target.index());
+        let direction = if there > here { Direction::Positive } else { Direction::Negative };
+        if here == there {
+            return None;
+        }
+        Some((self.network.channel_along(at, dimension, direction)?, direction))
     }
 }

@@ -8,7 +8,7 @@ use super::compass::Compass;
 use super::hamiltonian::Hamiltonian;
 use crate::capabilities::{Lanes, RoutingCapabilities, VcRange, VirtualChannels};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, longest_way};
 
 /// [`HamiltonianAdaptive`].
 pub const HAMILTONIAN_ADAPTIVE: RoutingDescriptor = RoutingDescriptor::new(
@@ -82,16 +82,16 @@ impl HamiltonianAdaptive {
         target: RouterId,
     ) -> impl Iterator<Item = ChannelId> {
         let network = self.ways.network();
-        // Worms do not turn round at a stop.
-        let escape = self.labels.next(at, target);
         let back = arrived.map(|arrived| network.reverse(arrived));
         let (from, to) = (self.labels.label(at), self.labels.label(target));
         let leads_on = move |&channel: &ChannelId| {
             let next = self.labels.label(network.to(channel));
-            (Some(channel) != back || Some(channel) == escape) && if to > from { next <= to } else { next >= to }
+            // Worms do not turn round at a stop, unless that is the escape.
+            let is_onward = || Some(channel) != back || Some(channel) == self.labels.next(at, target);
+            (if to > from { next <= to } else { next >= to }) && is_onward()
         };
-        let (along, across) = self.ways.productive(at, target);
-        [along, across].into_iter().flatten().map(|(channel, _)| channel).filter(leads_on)
+        let steps = [0, 1].into_iter().filter_map(move |dimension| self.ways.step(at, target, dimension));
+        steps.map(|(channel, _)| channel).filter(leads_on)
     }
 }
 
@@ -107,6 +107,28 @@ impl RoutingRelation for HamiltonianAdaptive {
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         out.clear();
         out.extend(self.productive(at, arrived, target));
+    }
+
+    fn follow(
+        &self,
+        from: RouterId,
+        arrived: Option<ChannelId>,
+        to: RouterId,
+        _candidates: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let network = self.ways.network();
+        let most = route.len() + longest_way(network);
+        let (mut at, mut arrived) = (from, arrived);
+        while at != to {
+            if route.len() >= most {
+                return false;
+            }
+            let Some(next) = self.productive(at, arrived, to).next() else { return false };
+            route.push(next);
+            (at, arrived) = (network.to(next), Some(next));
+        }
+        true
     }
 
     fn capabilities(&self) -> RoutingCapabilities<'_> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
 
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, go_along};
 
 /// [`NegativeFirst`].
 pub const NEGATIVE_FIRST: RoutingDescriptor = RoutingDescriptor::new(
@@ -86,5 +86,31 @@ impl RoutingRelation for NegativeFirst {
                 return;
             }
         }
+    }
+
+    /// The first candidate is that of the first dimension, as long as there is any: one dimension after the other.
+    fn follow(
+        &self,
+        from: RouterId,
+        _arrived: Option<ChannelId>,
+        to: RouterId,
+        _candidates: &mut Vec<ChannelId>,
+        route: &mut Vec<ChannelId>,
+    ) -> bool {
+        let mut at = from;
+        for direction in [Direction::Negative, Direction::Positive] {
+            for (dimension, axis) in self.grid.axes().iter().enumerate() {
+                let (here, there) = axis.coordinates(at.index(), to.index());
+                let there = match direction {
+                    Direction::Negative => here.min(there),
+                    Direction::Positive => here.max(there),
+                };
+                match go_along(&self.network, at, (dimension, direction), (here, there), route) {
+                    Some(end) => at = end,
+                    None => return false,
+                }
+            }
+        }
+        true
     }
 }

@@ -9,6 +9,7 @@ use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::irregular::turn_trees::require_connected;
 use crate::algorithms::unicast_tree::{other_half, unicast_tree};
 use crate::plan::Plan;
+use crate::plan::ids::sorted_nodes;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Routed, Sends};
 
@@ -86,10 +87,11 @@ impl Algorithm for ChainOrdered {
 
     fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let network = self.network();
-        let mut chain: Vec<NodeId> = multicast.destinations().to_vec();
-        chain.push(multicast.source());
+        let nodes = multicast.destinations().iter().copied().chain([multicast.source()]);
         // The numbers of a subtree's routers are consecutive in every depth-first order.
-        chain.sort_unstable_by_key(|&node| (self.tree.number(network.router_of(node)), node));
+        let numbered = nodes.map(|node| (self.tree.number(network.router_of(node)), node)).collect();
+        let mut chain: Vec<NodeId> =
+            sorted_nodes(numbered, network.routers()).into_iter().map(|(_, node)| node).collect();
         let first = chain.iter().position(|&node| node == multicast.source()).unwrap_or(0);
         chain.rotate_left(first);
         unicast_tree(&chain, 0, plan, other_half);

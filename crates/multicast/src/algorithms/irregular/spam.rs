@@ -6,7 +6,7 @@ use wormcast_network::{Network, Ports};
 use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
-use crate::algorithms::tree_plan::{require_bits, tree_worm, unicast};
+use crate::algorithms::tree_plan::{require_bits, tree_worm};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultInformation;
 use crate::plan::Plan;
@@ -84,13 +84,23 @@ impl Algorithm for Spam {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let network = self.network();
-        let worm = match multicast.destinations() {
-            [] => return Plan::default(),
-            &[node] => unicast(multicast.source(), node),
-            several => tree_worm(network, self.routing.tree(), multicast.source(), several, |_| None),
-        };
-        Plan { worms: vec![worm] }
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        let source = multicast.source();
+        match multicast.destinations() {
+            [] => plan.worms.clear(),
+            &[node] => {
+                plan.worms.truncate(1);
+                plan.put_unicast(0, source, None, node);
+            }
+            several => {
+                plan.worms.truncate(1);
+                let tree = plan.take_tree(0);
+                plan.put(0, tree_worm(self.network(), self.routing.tree(), source, several, |_| None, tree));
+            }
+        }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

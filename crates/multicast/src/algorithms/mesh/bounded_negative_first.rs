@@ -9,7 +9,7 @@ use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
 use crate::algorithms::mesh::{minimal_negative_first_optimal, pure_negative_first};
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
 use crate::registry::options::{AlgorithmOption, Greedy};
@@ -198,10 +198,13 @@ impl Algorithm for BoundedNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
-            let lists = self.lists(multicast);
-            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
+            plan.replace_by_paths(multicast.source(), self.lists(multicast));
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

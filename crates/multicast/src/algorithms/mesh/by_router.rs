@@ -7,7 +7,7 @@ use wormcast_network::{Network, NodeId};
 use crate::algorithm::Multicast;
 use crate::plan::{Itinerary, Plan, Worm};
 
-/// The plan that `of_routers` makes of a multicast to routers, in which a node is the router of its number, for the nodes of these routers.
+/// Puts a plan in place of an earlier one: that which `of_routers` makes of a multicast to routers, in which a node is the router of its number, for the nodes of these routers.
 ///
 /// Where a worm stops, it delivers to all destinations at that router at once, each on consumption channels of its own; the first of them forwards what
 /// the router is to forward. Destinations at the source's own router get a worm of their own, the last, which takes no link: on its way out another worm
@@ -28,9 +28,14 @@ use crate::plan::{Itinerary, Plan, Worm};
 /// assert_eq!(visits, [list("2,1.0; 3,1.1; 3,1.0")?, list("1,1.1")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub(crate) fn by_router(network: &Network, multicast: &Multicast, of_routers: impl FnOnce(&Multicast) -> Plan) -> Plan {
+pub(crate) fn by_router(
+    network: &Network,
+    multicast: &Multicast,
+    plan: &mut Plan,
+    of_routers: impl FnOnce(&Multicast, &mut Plan),
+) {
     if network.has_one_node_each() {
-        return of_routers(multicast);
+        return of_routers(multicast, plan);
     }
     let router = |node: NodeId| NodeId::new(network.router_of(node).raw());
     let source = multicast.source();
@@ -40,7 +45,11 @@ pub(crate) fn by_router(network: &Network, multicast: &Multicast, of_routers: im
     }
     let routers: Vec<NodeId> = multicast.destinations().iter().map(|&node| router(node)).collect();
     let to_routers = Multicast::from_vec(router(source), routers);
-    let mut plan = if to_routers.destinations().is_empty() { Plan::default() } else { of_routers(&to_routers) };
+    if to_routers.destinations().is_empty() {
+        plan.worms.clear();
+    } else {
+        of_routers(&to_routers, plan);
+    }
     for worm in &mut plan.worms {
         worm.from = if worm.after.is_none() { source } else { nodes[&worm.from][0] };
         if let Itinerary::Path(path) = &mut worm.itinerary {
@@ -48,7 +57,6 @@ pub(crate) fn by_router(network: &Network, multicast: &Multicast, of_routers: im
         }
     }
     plan.worms.extend(nodes.remove(&router(source)).map(|beside| Worm::path(source, beside)));
-    plan
 }
 
 #[cfg(test)]

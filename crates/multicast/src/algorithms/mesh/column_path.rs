@@ -82,22 +82,35 @@ impl Algorithm for ColumnPath {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let grid = self.routing.grid();
             let source = sites(grid, &[multicast.source()])[0];
             let sites = sites(grid, multicast.destinations());
-            let mut worms = Vec::new();
+            let mut worms = 0;
+            let mut put = |nodes: &mut dyn Iterator<Item = NodeId>| {
+                let mut stops = plan.take_stops(worms);
+                stops.extend(nodes);
+                plan.put(worms, Worm::path(multicast.source(), stops));
+                worms += 1;
+            };
             for column in sites.chunk_by(|one, next| one.x == next.x) {
                 let (below, others) = column.split_at(column.partition_point(|site| site.y < source.y));
                 // What is on the source's row goes with those above it, if there are any.
                 let none_above = others.last().is_none_or(|site| site.y == source.y);
                 let (up, level) = if none_above && !below.is_empty() { (&[][..], others) } else { (others, &[][..]) };
-                let up: Vec<NodeId> = up.iter().map(|site| site.node).collect();
-                let down: Vec<NodeId> = level.iter().chain(below.iter().rev()).map(|site| site.node).collect();
-                worms.extend([up, down].into_iter().filter(|stops| !stops.is_empty()));
+                if !up.is_empty() {
+                    put(&mut up.iter().map(|site| site.node));
+                }
+                if !below.is_empty() {
+                    put(&mut level.iter().chain(below.iter().rev()).map(|site| site.node));
+                }
             }
-            Plan { worms: worms.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            plan.worms.truncate(worms);
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -3,6 +3,7 @@
 use wormcast_network::{Grid, NodeId};
 
 use crate::algorithm::AlgorithmError;
+use crate::plan::ids::sorted_by_number;
 use crate::registry::descriptor::{Descriptor, Options, RequestPart};
 use crate::registry::options::{AlgorithmOption, Greedy};
 
@@ -31,14 +32,13 @@ pub(crate) struct Site {
 
 /// The sites of nodes in increasing lexicographic order: by x, then y.
 pub(crate) fn sites(grid: &Grid, nodes: &[NodeId]) -> Vec<Site> {
+    let rows = grid.extents()[1];
     let site = |&node: &NodeId| {
-        let index = node.index();
-        Site { x: grid.coordinate(index, 0), y: grid.coordinate(index, 1), node }
+        let (x, y) = (grid.coordinate(node.index(), 0), grid.coordinate(node.index(), 1));
+        (x * rows + y, Site { x, y, node })
     };
-    let mut sites: Vec<Site> = nodes.iter().map(site).collect();
-    // One number is compared faster than a pair.
-    sites.sort_unstable_by_key(|site| u64::from(site.x) << 32 | u64::from(site.y));
-    sites
+    let sorted = sorted_by_number(nodes.iter().map(site).collect(), grid.len());
+    sorted.into_iter().map(|(_, site)| site).collect()
 }
 
 /// Column-greedy (Figure 2): takes the sites of one containment-ordered list out of `sites`, which are in lexicographic
@@ -56,18 +56,31 @@ pub(crate) fn column_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
     list
 }
 
-/// Row-greedy (Figure 3): the same, row by row.
-pub(crate) fn row_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
-    let mut by_row = sites.clone();
-    by_row.sort_unstable_by_key(|site| (site.y, site.x));
+/// Sites by y, then x.
+pub(crate) fn by_row(mut sites: Vec<Site>) -> Vec<Site> {
+    // One number is compared faster than a pair.
+    sites.sort_unstable_by_key(|site| u64::from(site.y) << 32 | u64::from(site.x));
+    sites
+}
+
+/// Row-greedy (Figure 3): the same, row by row. `rows` are the same sites [by row](by_row).
+pub(crate) fn row_greedy(sites: &mut Vec<Site>, rows: &mut Vec<Site>) -> Vec<Site> {
     let (mut list, mut x) = (Vec::new(), 0);
-    for site in by_row {
-        if site.x >= x {
+    rows.retain(|site| {
+        let take = site.x >= x;
+        if take {
             x = site.x;
-            list.push(site);
+            list.push(*site);
         }
-    }
-    sites.retain(|site| !list.contains(site));
+        !take
+    });
+    // The list rises in both coordinates, so in lexicographic order its sites come one after the other.
+    let mut next = 0;
+    sites.retain(|site| {
+        let is_taken = list.get(next) == Some(site);
+        next += usize::from(is_taken);
+        !is_taken
+    });
     list
 }
 
@@ -75,7 +88,7 @@ pub(crate) fn row_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
 pub(crate) fn greedy(sites: &mut Vec<Site>, by: Greedy) -> Vec<Site> {
     match by {
         Greedy::Columns => column_greedy(sites),
-        Greedy::Rows => row_greedy(sites),
+        Greedy::Rows => row_greedy(sites, &mut by_row(sites.clone())),
     }
 }
 

@@ -97,13 +97,20 @@ impl Algorithm for DoubleChannelXyTree {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let source = multicast.source();
         let mut parts: [Vec<NodeId>; 4] = Default::default();
         for &node in multicast.destinations() {
             parts[quadrant(self.trees.offset(source, node))].push(node);
         }
-        let parts = parts.into_iter().zip(&QUADRANTS).filter(|(part, _)| !part.is_empty());
-        Plan { worms: parts.map(|(part, of)| self.trees.worm(source, &part).on_virtual_channels(of.class)).collect() }
+        let parts = parts.iter().zip(&QUADRANTS).filter(|(part, _)| !part.is_empty());
+        plan.worms.truncate(parts.clone().count());
+        for (id, (part, of)) in parts.enumerate() {
+            self.trees.put_worm(plan, id, source, part, Some(of.class));
+        }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

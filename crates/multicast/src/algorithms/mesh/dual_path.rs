@@ -9,7 +9,7 @@ use wormcast_routing::{
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
 
@@ -96,11 +96,15 @@ impl Algorithm for DualPath {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let (high, low) = high_and_low(&self.routing, multicast);
-            let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
-            Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            let lists = [high, low].into_iter().filter(|stops| !stops.is_empty());
+            plan.replace_by_paths(multicast.source(), lists.collect());
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

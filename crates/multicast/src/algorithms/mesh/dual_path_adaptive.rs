@@ -9,7 +9,7 @@ use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::dual_path::high_and_low;
 use crate::capabilities::AlgorithmCapabilities;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options, RequestPart};
 use crate::registry::family::{Family, Sends};
 use crate::registry::options::AlgorithmOption;
@@ -80,11 +80,15 @@ impl Algorithm for DualPathAdaptive {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let (high, low) = high_and_low(self.routing.labels(), multicast);
-            let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
-            Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            let lists = [high, low].into_iter().filter(|stops| !stops.is_empty());
+            plan.replace_by_paths(multicast.source(), lists.collect());
+        });
     }
 
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {

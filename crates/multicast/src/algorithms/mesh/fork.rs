@@ -1,15 +1,15 @@
 //! What trees on 2-D meshes have in common: a rule, the same in every router, that says by which output each destination leaves.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Direction, Grid, Network, NodeId, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingError, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingError, RoutingRelation, VcRange};
 
 use crate::algorithm::{AlgorithmError, Multicast};
 use crate::capabilities::BranchingTrees;
 use crate::headers::tree_header::end_of_run;
-use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
+use crate::plan::ids::sorted_by_number;
+use crate::plan::{Branches, Plan, Tree, Worm};
 use crate::registry::descriptor::{Descriptor, Options, RequestPart};
 
 /// An output of a router. x grows to the east, y to the north.
@@ -41,6 +41,9 @@ impl Output {
     }
 }
 
+/// Where a destination is from a router: there, or in one of eight parts of the mesh.
+const PLACES: usize = 9;
+
 /// What becomes of a destination at a router: it is there, or leaves by an output.
 const OUTCOMES: usize = 1 + Output::ALL.len();
 
@@ -62,11 +65,15 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    fn of(offsets: impl Iterator<Item = Offset>) -> Self {
-        // A bit for each part: in which one a destination lies cannot be foreseen, so it is not asked.
-        let place = |x: i32, y: i32| 3 * (y.signum() + 1) + x.signum() + 1;
-        let taken = offsets.fold(0u32, |taken, (x, y)| taken | 1 << place(x, y));
-        let has = |x, y| taken >> place(x, y) & 1 == 1;
+    /// The number of a place, which cannot be foreseen, so it is found without branches.
+    #[inline]
+    fn place(x: i32, y: i32) -> usize {
+        (3 * (y.signum() + 1) + x.signum() + 1) as usize
+    }
+
+    /// By how many destinations lie in each place.
+    fn of(lie: &[usize; PLACES]) -> Self {
+        let has = |x, y| lie[Self::place(x, y)] > 0;
         Self {
             east: has(1, 0),
             north_east: has(1, 1),
@@ -99,11 +106,18 @@ impl Parts {
 pub(crate) enum Rule {
     /// Along this dimension first, and then along the other.
     InOrder(usize),
-    /// As this says where a worm has destinations in these parts.
+    /// As this says where a worm has destinations in these parts; it counts in which part a destination is, not how far away.
     ByParts(fn(Parts, Offset) -> Output),
 }
 
 impl Rule {
+    /// By which output a single destination is left for.
+    fn towards(self, (x, y): Offset) -> Output {
+        let mut lie = [0; PLACES];
+        lie[Parts::place(x, y)] = 1;
+        self.output(Parts::of(&lie), (x, y))
+    }
+
     fn output(self, parts: Parts, (x, y): Offset) -> Output {
         let first = match self {
             Self::InOrder(first) => first,
@@ -148,128 +162,142 @@ impl ForkingTrees {
         &self.grid
     }
 
-    /// One tree to all destinations.
-    pub(crate) fn plan(&self, multicast: &Multicast) -> Plan {
-        if multicast.destinations().is_empty() {
-            return Plan::default();
+    /// One tree to all destinations, in place of an earlier plan.
+    pub(crate) fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        let worms = usize::from(!multicast.destinations().is_empty());
+        plan.worms.truncate(worms);
+        if worms > 0 {
+            self.put_worm(plan, 0, multicast.source(), multicast.destinations(), None);
         }
-        Plan { worms: vec![self.worm(multicast.source(), multicast.destinations())] }
     }
 
-    /// A tree worm to some nodes, the source not among them. In order of dimensions O((destinations + channels) x log destinations), by parts O(destinations x hops to
-    /// the farthest one).
-    pub(crate) fn worm(&self, source: NodeId, destinations: &[NodeId]) -> Worm {
+    /// Makes worm `id` of a plan a tree worm to some nodes, the source not among them, on these virtual channels. In order of dimensions
+    /// O((destinations + channels) x log destinations), by parts O(destinations x hops to the farthest one).
+    pub(crate) fn put_worm(
+        &self,
+        plan: &mut Plan,
+        id: usize,
+        source: NodeId,
+        destinations: &[NodeId],
+        virtual_channels: Option<VcRange>,
+    ) {
+        let mut tree = plan.take_tree(id);
         match self.rule {
-            Rule::InOrder(first) => self.worm_in_order(first, source, destinations),
-            Rule::ByParts(_) => self.worm_by_parts(source, destinations),
+            Rule::InOrder(first) => self.grow_in_order(first, source, destinations, &mut tree),
+            Rule::ByParts(_) => self.grow_by_parts(source, destinations, &mut tree),
         }
+        plan.put(id, Worm { virtual_channels, ..Worm::of_tree(source, tree) });
     }
 
     /// All destinations are sorted by where they are, first along the dimension that comes first: those of a branch are side by side.
-    fn worm_in_order(&self, first: usize, source: NodeId, destinations: &[NodeId]) -> Worm {
+    fn grow_in_order(&self, first: usize, source: NodeId, destinations: &[NodeId], tree: &mut Tree) {
         let network = &**self.unicasts.network();
-        let length = self.grid.axes()[1 - first].extent();
-        let key = |(x, y): Offset| if first == 0 { x as u32 * length + y as u32 } else { y as u32 * length + x as u32 };
-        let numbered = |&node: &NodeId| (key(place(&self.grid, network.router_of(node))), node);
-        let mut sorted: Vec<(u32, NodeId)> = destinations.iter().map(numbered).collect();
+        let (along, across) = (&self.grid.axes()[first], &self.grid.axes()[1 - first]);
+        let length = across.extent();
+        let number = |router: RouterId| {
+            let (line, place) = (along.coordinate(router.index()), across.coordinate(router.index()));
+            line * length + place
+        };
+        let numbered = |&node: &NodeId| (number(network.router_of(node)), node);
         // Nodes of the same router stay in their order.
-        sorted.sort_by_key(|to| to.0);
+        let sorted = sorted_by_number(destinations.iter().map(numbered).collect(), self.grid.len());
         // By the outputs' directions.
-        let [behind, ahead, below, above] = if first == 0 { [2, 1, 4, 3] } else { [4, 3, 2, 1] };
-        self.grow(
-            source,
-            sorted,
-            |&(_, node)| node,
-            |at, sorted| {
-                let here = key(at);
-                let line = here - here % length;
-                let ends = [line, here, here + 1, line + length].map(|limit| start_of(sorted, limit));
-                let mut parts = [0..0, 0..0, 0..0, 0..0, 0..0];
-                parts[behind] = 0..ends[0];
-                parts[below] = ends[0]..ends[1];
-                parts[0] = ends[1]..ends[2];
-                parts[above] = ends[2]..ends[3];
-                parts[ahead] = ends[3]..sorted.len();
-                parts
-            },
-        )
+        let [behind, ahead, below, above] = if first == 0 { [1, 0, 3, 2] } else { [3, 2, 1, 0] };
+        let mut branches = Branches::over(&mut tree.branches);
+        // Where no one has looked yet: the router, the branch that leads there and its output, and what it is for.
+        let mut open = vec![(network.router_of(source), None, &sorted[..])];
+        while let Some((at, entered, wanted)) = open.pop() {
+            let here = number(at);
+            if let Some((branch, output)) = entered
+                && Output::heading(output).0 != first
+            {
+                go_straight(network, (at, branch, output), here, wanted, &mut branches);
+                continue;
+            }
+            let line = here - here % length;
+            let (back, rest) = wanted.split_at(start_of(wanted, line));
+            let (lower, rest) = rest.split_at(start_of(rest, here));
+            let (here, rest) = rest.split_at(start_of(rest, here + 1));
+            let (upper, forth) = rest.split_at(start_of(rest, line + length));
+            let branch = entered.map(|(branch, _)| branch);
+            let delivers = branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch));
+            delivers.extend(here.iter().map(|to| to.1));
+            let mut parts = [&[][..]; Output::ALL.len()];
+            (parts[behind], parts[ahead], parts[below], parts[above]) = (back, forth, lower, upper);
+            for (output, part) in Output::ALL.into_iter().zip(parts).filter(|(_, part)| !part.is_empty()) {
+                let channel = channel_by(network, at, output);
+                open.push((network.to(channel), Some((branches.put(channel, branch), output)), part));
+            }
+        }
+        branches.end();
     }
 
     /// All destinations and where they are, sorted by where they go from router to router: those of a branch are side by side.
-    fn worm_by_parts(&self, source: NodeId, destinations: &[NodeId]) -> Worm {
+    fn grow_by_parts(&self, source: NodeId, destinations: &[NodeId], tree: &mut Tree) {
         let network = &**self.unicasts.network();
-        let wanted: Vec<(NodeId, Offset)> =
-            destinations.iter().map(|&node| (node, place(&self.grid, network.router_of(node)))).collect();
+        let at = |&node: &NodeId| (node, place(&self.grid, network.router_of(node)));
+        let mut wanted: Vec<(NodeId, Offset)> = destinations.iter().map(at).collect();
         let mut unsorted = Vec::new();
-        let mut leaving: Vec<u8> = Vec::new();
-        self.grow(
-            source,
-            wanted,
-            |&(node, _)| node,
-            |(x, y), wanted| {
-                let offsets = wanted.iter().map(|&(_, (to_x, to_y))| (to_x - x, to_y - y));
-                let parts = Parts::of(offsets.clone());
-                let mut counts = [0; OUTCOMES];
-                leaving.clear();
-                leaving.extend(offsets.map(|offset| {
-                    let leaving = if offset == (0, 0) { 0 } else { 1 + self.rule.output(parts, offset) as u8 };
-                    counts[leaving as usize] += 1;
-                    leaving
-                }));
-                let mut ends = counts;
-                if !counts.contains(&wanted.len()) {
-                    let mut start = 0;
-                    for end in &mut ends {
-                        (*end, start) = (start, start + *end);
-                    }
-                    unsorted.clear();
-                    unsorted.extend_from_slice(wanted);
-                    for (&leaving, &to) in leaving.iter().zip(&unsorted) {
-                        let end = &mut ends[leaving as usize];
-                        wanted[*end] = to;
-                        *end += 1;
-                    }
-                }
-                std::array::from_fn(|outcome| ends[outcome] - counts[outcome]..ends[outcome])
-            },
-        )
-    }
-
-    /// A tree worm to what is wanted. `part` orders what is wanted by way of a router so that those that stay there, and those that leave by each output, are
-    /// side by side, and says where they are.
-    fn grow<T>(
-        &self,
-        source: NodeId,
-        mut wanted: Vec<T>,
-        node: impl Fn(&T) -> NodeId,
-        mut part: impl FnMut(Offset, &mut [T]) -> [Range<usize>; OUTCOMES],
-    ) -> Worm {
-        let network = &**self.unicasts.network();
+        let mut placed: Vec<u8> = Vec::new();
+        let mut branches = Branches::over(&mut tree.branches);
         // Routers of which no one is looked at yet: the branch that leads there, and what it is for.
         let mut open = vec![(network.router_of(source), None, 0..wanted.len())];
-        let mut tree = Tree::default();
-        while let Some((at, parent, range)) = open.pop() {
+        while let Some((mut at, mut branch, range)) = open.pop() {
             let wanted = &mut wanted[range.clone()];
-            let [here, leaving @ ..] = part(place(&self.grid, at), wanted);
-            let here = wanted[here].iter().map(&node).collect();
-            match parent {
-                None => tree.delivers = here,
-                Some(branch) => tree.branches[branch as usize].delivers = here,
+            let (mut x, mut y) = place(&self.grid, at);
+            if let &mut [(node, (to_x, to_y))] = wanted {
+                // A single destination is left for straight on as long as it lies in the same part.
+                while (x, y) != (to_x, to_y) {
+                    let output = self.rule.towards((to_x - x, to_y - y));
+                    let hops = if output.heading().0 == 0 { to_x - x } else { to_y - y };
+                    for _ in 0..hops.abs() {
+                        let channel = channel_by(network, at, output);
+                        (at, branch) = (network.to(channel), Some(branches.put(channel, branch)));
+                    }
+                    (x, y) = place(&self.grid, at);
+                }
+                branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch)).push(node);
+                continue;
             }
-            for (output, part) in Output::ALL.into_iter().zip(leaving).filter(|(_, part)| !part.is_empty()) {
-                let channel = channel(network, at, output);
-                let place = tree.branches.len() as u32;
-                tree.branches.push(Branch { channel, parent, delivers: Vec::new() });
-                open.push((network.to(channel), Some(place), range.start + part.start..range.start + part.end));
+            let mut lies = [0; PLACES];
+            placed.clear();
+            placed.extend(wanted.iter().map(|&(_, (to_x, to_y))| {
+                let place = Parts::place(to_x - x, to_y - y);
+                lies[place] += 1;
+                place as u8
+            }));
+            let parts = Parts::of(&lies);
+            let (mut outcomes, mut counts) = ([0; PLACES], [0; OUTCOMES]);
+            for (place, &count) in lies.iter().enumerate().filter(|(_, count)| **count > 0) {
+                let (x, y) = (place as i32 % 3 - 1, place as i32 / 3 - 1);
+                outcomes[place] = if (x, y) == (0, 0) { 0 } else { 1 + self.rule.output(parts, (x, y)) as usize };
+                counts[outcomes[place]] += count;
+            }
+            let mut ends = counts;
+            if !counts.contains(&wanted.len()) {
+                let mut start = 0;
+                for end in &mut ends {
+                    (*end, start) = (start, start + *end);
+                }
+                unsorted.clear();
+                unsorted.extend_from_slice(wanted);
+                for (&place, &to) in placed.iter().zip(&unsorted) {
+                    let end = &mut ends[outcomes[place as usize]];
+                    wanted[*end] = to;
+                    *end += 1;
+                }
+            }
+            let runs: [_; OUTCOMES] = std::array::from_fn(|outcome| ends[outcome] - counts[outcome]..ends[outcome]);
+            let [here, outputs @ ..] = runs;
+            let delivers = branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch));
+            delivers.extend(wanted[here].iter().map(|to| to.0));
+            for (output, part) in Output::ALL.into_iter().zip(outputs).filter(|(_, part)| !part.is_empty()) {
+                let channel = channel_by(network, at, output);
+                let part = range.start + part.start..range.start + part.end;
+                open.push((network.to(channel), Some(branches.put(channel, branch)), part));
             }
         }
-        Worm {
-            from: source,
-            after: None,
-            itinerary: Itinerary::Tree(tree),
-            consumption_class: None,
-            virtual_channels: None,
-        }
+        branches.end();
     }
 
     pub(crate) fn dependencies(&self) -> Dependencies<'_> {
@@ -288,6 +316,7 @@ impl ForkingTrees {
     }
 
     /// Where a destination is from the source.
+    #[inline]
     pub(crate) fn offset(&self, source: NodeId, to: NodeId) -> Offset {
         let network = &**self.unicasts.network();
         offset(&self.grid, network.router_of(source), network.router_of(to))
@@ -302,6 +331,52 @@ impl BranchingTrees for ForkingTrees {
     fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
         let network = &**self.unicasts.network();
         self.dependencies_of(network, |_| true, branching)
+    }
+}
+
+/// The branches that lead straight on from a router, which a branch has entered by an output, to destinations sorted by their numbers, which grow by one a hop
+/// one way and shrink the other way.
+fn go_straight(
+    network: &Network,
+    (mut at, mut branch, output): (RouterId, u32, Output),
+    mut here: u32,
+    mut wanted: &[(u32, NodeId)],
+    branches: &mut Branches,
+) {
+    let rises = output.heading().1 == Direction::Positive;
+    // That of the next channel among those of its router.
+    let (mut position, mut hops) = (None, 0u32);
+    loop {
+        let delivers = branches.delivers(branch);
+        if rises {
+            while let &[(number, node), ref rest @ ..] = wanted
+                && number == here
+            {
+                delivers.push(node);
+                wanted = rest;
+            }
+        } else {
+            while let &[ref rest @ .., (number, node)] = wanted
+                && number == here
+            {
+                delivers.push(node);
+                wanted = rest;
+            }
+            // Nodes of the same router stay in their order.
+            delivers.reverse();
+        }
+        let Some(&(next, _)) = (if rises { wanted.first() } else { wanted.last() }) else { return };
+        for _ in 0..next.abs_diff(here) {
+            let channel = position.and_then(|position| network.output(at, position));
+            let channel = channel.unwrap_or_else(|| channel_by(network, at, output));
+            if hops == 1 {
+                // Behind the first, none of the routers is at the border that the way leads away from.
+                position = Some(channel.raw() - network.output_places(at).0);
+            }
+            hops += 1;
+            (at, branch) = (network.to(channel), branches.put(channel, Some(branch)));
+        }
+        here = next;
     }
 }
 
@@ -326,7 +401,8 @@ fn place(grid: &Grid, router: RouterId) -> Offset {
     (along(0), along(1))
 }
 
-fn channel(network: &Network, at: RouterId, output: Output) -> ChannelId {
+#[inline]
+fn channel_by(network: &Network, at: RouterId, output: Output) -> ChannelId {
     let (dimension, direction) = output.heading();
     network.channel_along(at, dimension, direction).expect("a rule leads nearer to a router of the mesh")
 }
@@ -371,8 +447,8 @@ impl RoutingRelation for RuleRouting {
         out.clear();
         if at != target {
             let offset = offset(&self.grid, at, target);
-            let output = self.rule.output(Parts::of(std::iter::once(offset)), offset);
-            out.push(channel(&self.network, at, output));
+            let output = self.rule.towards(offset);
+            out.push(channel_by(&self.network, at, output));
         }
     }
 }
@@ -398,10 +474,13 @@ mod tests {
             let trees = ForkingTrees::new(Box::new(ECube::new(&network).unwrap()), Rule::InOrder(first), |_, _, _| true);
             let multicast = Multicast::new(node(&source), &picks.iter().map(node).collect::<Vec<_>>());
             let (source, destinations) = (multicast.source(), multicast.destinations());
-            prop_assert_eq!(
-                trees.worm_in_order(first, source, destinations),
-                trees.worm_by_parts(source, destinations)
-            );
+            let grown = |grow: &dyn Fn(&mut Tree)| {
+                let mut tree = Tree::default();
+                grow(&mut tree);
+                tree
+            };
+            let by_parts = grown(&|tree| trees.grow_by_parts(source, destinations, tree));
+            prop_assert_eq!(grown(&|tree| trees.grow_in_order(first, source, destinations, tree)), by_parts);
         }
     }
 }

@@ -274,12 +274,16 @@ impl Algorithm for MaskMulticast {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        if multicast.destinations().is_empty() {
-            return Plan::default();
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        let none = multicast.destinations().is_empty();
+        let masks = if none { Vec::new() } else { self.masks(multicast).cover() };
+        plan.worms.truncate(masks.len());
+        for (id, mask) in masks.into_iter().enumerate() {
+            self.trees.put_worm(plan, id, multicast.source(), &self.named(multicast, mask), None);
         }
-        let masks = self.masks(multicast).cover();
-        let worm = |mask| self.trees.worm(multicast.source(), &self.named(multicast, mask));
-        Plan { worms: masks.into_iter().map(worm).collect() }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -9,9 +9,9 @@ use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelat
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
-use crate::algorithms::mesh::containment::{Site, chosen, greedy, nodes, reversed, sites};
+use crate::algorithms::mesh::containment::{Site, by_row, chosen, greedy, nodes, reversed, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
 use crate::registry::options::{AlgorithmOption, Greedy};
@@ -84,15 +84,19 @@ impl Algorithm for MinimalNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let grid = self.routing.grid();
             let lists = if grid.dimensions() == 2 {
                 Quadrants::new(grid, multicast).into_lists(self.greedy)
             } else {
                 grouped_lists(grid, multicast)
             };
-            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            plan.replace_by_paths(multicast.source(), lists);
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
@@ -114,18 +118,18 @@ pub(crate) struct Quadrants {
 impl Quadrants {
     pub(crate) fn new(grid: &Grid, multicast: &Multicast) -> Self {
         let source = sites(grid, &[multicast.source()])[0];
-        let (mut columns, mut rows): (BTreeMap<u32, Vec<Site>>, BTreeMap<u32, Vec<Site>>) = Default::default();
+        let (mut northwest, mut southeast) = (Vec::new(), Vec::new());
         let (mut southwest, mut northeast) = (Vec::new(), Vec::new());
         for site in sites(grid, multicast.destinations()) {
             match (site.x < source.x, site.y < source.y) {
-                (true, false) if site.y > source.y => columns.entry(site.x).or_default().push(site),
-                (false, true) if site.x > source.x => rows.entry(site.y).or_default().push(site),
+                (true, false) if site.y > source.y => northwest.push(site),
+                (false, true) if site.x > source.x => southeast.push(site),
                 (false, false) => northeast.push(site),
                 _ => southwest.push(site),
             }
         }
-        let northwest = columns.into_values().collect();
-        let southeast = rows.into_values().collect();
+        let northwest = northwest.chunk_by(|one, next| one.x == next.x).map(<[Site]>::to_vec).collect();
+        let southeast = by_row(southeast).chunk_by(|one, next| one.y == next.y).map(<[Site]>::to_vec).collect();
         Self { source, northwest, southeast, southwest, northeast }
     }
 

@@ -10,7 +10,7 @@ use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
 use crate::algorithms::mesh::minimal_negative_first::Quadrants;
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
 use crate::registry::options::Greedy;
@@ -76,10 +76,14 @@ impl Algorithm for MinimalNegativeFirstOptimal {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let lists = lists(self.routing.grid(), multicast);
-            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            plan.replace_by_paths(multicast.source(), lists);
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -93,7 +93,11 @@ impl Algorithm for MultiPath {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let source = multicast.source();
             let (high, low) = high_and_low(&self.routing, multicast);
             let mut lists = split(&self.routing, source, high, true);
@@ -102,8 +106,9 @@ impl Algorithm for MultiPath {
                 itinerary: Itinerary::Path(Path { exit, stops }),
                 ..Worm::path(source, Vec::new())
             };
-            Plan { worms: lists.into_iter().filter(|(_, stops)| !stops.is_empty()).map(worm).collect() }
-        })
+            plan.worms.clear();
+            plan.worms.extend(lists.into_iter().filter(|(_, stops)| !stops.is_empty()).map(worm));
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -8,9 +8,9 @@ use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelat
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::chains::ChainCover;
-use crate::algorithms::mesh::containment::{Site, chosen, column_greedy, greedy, nodes, row_greedy, sites};
+use crate::algorithms::mesh::containment::{Site, by_row, chosen, column_greedy, greedy, nodes, row_greedy, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
-use crate::plan::{Plan, Worm};
+use crate::plan::Plan;
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
 use crate::registry::options::{AlgorithmOption, Greedy};
@@ -83,10 +83,14 @@ impl Algorithm for PureNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let lists = lists(self.routing.grid(), multicast, self.greedy);
-            Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
-        })
+            plan.replace_by_paths(multicast.source(), lists);
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
@@ -115,8 +119,9 @@ fn greedy_lists(grid: &Grid, multicast: &Multicast, by: Greedy) -> Lists {
     while rest.iter().any(northwest) {
         positive.push(nodes(&column_greedy(&mut rest)));
     }
+    let mut rows = by_row(rest.clone());
     while rest.iter().any(southeast) {
-        positive.push(nodes(&row_greedy(&mut rest)));
+        positive.push(nodes(&row_greedy(&mut rest, &mut rows)));
     }
     while rest.iter().any(northeast) {
         positive.push(nodes(&greedy(&mut rest, by)));

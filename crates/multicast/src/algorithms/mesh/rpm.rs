@@ -117,8 +117,12 @@ impl Algorithm for Rpm {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         if !self.divided {
-            return self.trees.plan(multicast);
+            return self.trees.plan_into(multicast, plan);
         }
         let source = multicast.source();
         let rows = |node: NodeId| self.trees.offset(source, node).1;
@@ -129,9 +133,12 @@ impl Algorithm for Rpm {
             let to_south = rows(node) < 0 || rows(node) == 0 && any_south && !any_north;
             if to_south { &mut south } else { &mut north }.push(node);
         }
-        let groups = [(north, NORTH), (south, SOUTH)].into_iter().filter(|(group, _)| !group.is_empty());
-        let worm = |(group, class): (Vec<NodeId>, _)| self.trees.worm(source, &group).on_virtual_channels(class);
-        Plan { worms: groups.map(worm).collect() }
+        let groups = [(north, NORTH), (south, SOUTH)];
+        let groups = groups.iter().filter(|(group, _)| !group.is_empty());
+        plan.worms.truncate(groups.clone().count());
+        for (id, (group, class)) in groups.enumerate() {
+            self.trees.put_worm(plan, id, source, group, Some(*class));
+        }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -1,6 +1,5 @@
 //! The source-centred hierarchical leader algorithm, SCHL.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
@@ -8,8 +7,9 @@ use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
-use crate::algorithms::mesh::containment::{Site, sites};
+use crate::algorithms::mesh::containment::{Site, by_row, sites};
 use crate::algorithms::mesh::u_mesh::mesh_multicast;
+use crate::plan::ids::IdMap;
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
@@ -89,48 +89,30 @@ impl WormRule for StraightStops {
     }
 }
 
-/// Which side of the source's row a site is on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Half {
-    Below,
-    Above,
-}
-
 /// The destinations of a multicast as SCHL groups them.
 struct Groups {
     /// The destinations on the source's row, from west to east.
     own_row: Vec<Site>,
-    /// By half and column: the leader, then the others in the order in which they lie behind it.
-    columns: BTreeMap<(Half, u32), Vec<Site>>,
-    /// By row: its leaders, from west to east.
-    rows: BTreeMap<u32, Vec<Site>>,
+    /// Of each column below that row, and then of each above it, from west to east: the leader, then the others in the order in which they lie behind it.
+    columns: Vec<Vec<Site>>,
+    /// The leaders, row by row.
+    leaders: Vec<Site>,
 }
 
 impl Groups {
     fn new(source: Site, destinations: &[Site]) -> Self {
-        let mut groups = Self { own_row: Vec::new(), columns: BTreeMap::new(), rows: BTreeMap::new() };
-        for &site in destinations {
-            let half = match site.y.cmp(&source.y) {
-                std::cmp::Ordering::Less => Half::Below,
-                std::cmp::Ordering::Equal => {
-                    groups.own_row.push(site);
-                    continue;
-                }
-                std::cmp::Ordering::Greater => Half::Above,
-            };
-            groups.columns.entry((half, site.x)).or_default().push(site);
-        }
+        let (mut own_row, mut columns, mut above) = (Vec::new(), Vec::new(), Vec::new());
         // Sites come by x, then y: those below the row have to be turned round.
-        for ((half, _), group) in &mut groups.columns {
-            if *half == Half::Below {
-                group.reverse();
-            }
-            groups.rows.entry(group[0].y).or_default().push(group[0]);
+        for column in destinations.chunk_by(|one, next| one.x == next.x) {
+            let (lower, others) = column.split_at(column.partition_point(|site| site.y < source.y));
+            let (level, upper) = others.split_at(others.partition_point(|site| site.y == source.y));
+            own_row.extend_from_slice(level);
+            columns.extend((!lower.is_empty()).then(|| lower.iter().rev().copied().collect()));
+            above.extend((!upper.is_empty()).then(|| upper.to_vec()));
         }
-        for leaders in groups.rows.values_mut() {
-            leaders.sort_unstable_by_key(|leader| leader.x);
-        }
-        groups
+        columns.append(&mut above);
+        let leaders = by_row(columns.iter().map(|group: &Vec<Site>| group[0]).collect());
+        Self { own_row, columns, leaders }
     }
 }
 
@@ -155,30 +137,33 @@ impl Algorithm for Schl {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        by_router(self.network(), multicast, |multicast| {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        by_router(self.network(), multicast, plan, |multicast, plan| {
             let grid = self.routing.grid();
             let source = sites(grid, &[multicast.source()])[0];
             let groups = Groups::new(source, &sites(grid, multicast.destinations()));
-            let head = |leaders: &Vec<Site>| leaders.iter().copied().min_by_key(|leader| leader.x.abs_diff(source.x));
-            let heads: Vec<Site> = groups.rows.values().filter_map(head).collect();
+            let rows = groups.leaders.chunk_by(|one, next| one.y == next.y);
+            let head = |leaders: &[Site]| leaders.iter().copied().min_by_key(|leader| leader.x.abs_diff(source.x));
+            let heads: Vec<Site> = rows.clone().filter_map(head).collect();
 
             let head_nodes: Vec<NodeId> = heads.iter().map(|head| head.node).collect();
-            let mut plan = Plan::default();
-            mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, &mut plan);
+            mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, plan);
             let worms = &mut plan.worms;
             along_row(worms, source, None, &groups.own_row);
             let mut received = received(worms, 0);
             let unicasts = worms.len();
-            for (head, leaders) in heads.iter().zip(groups.rows.values()) {
+            for (head, leaders) in heads.iter().zip(rows) {
                 along_row(worms, *head, received.get(&head.node).copied(), leaders);
             }
             received.extend(self::received(worms, unicasts));
-            for group in groups.columns.values().filter(|group| group.len() > 1) {
+            for group in groups.columns.iter().filter(|group| group.len() > 1) {
                 let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
                 worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
             }
-            plan
-        })
+        });
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
@@ -187,8 +172,8 @@ impl Algorithm for Schl {
 }
 
 /// The worm by which each node gets the message, among those from position `first` on.
-fn received(worms: &[Worm], first: usize) -> HashMap<NodeId, u32> {
-    let mut received = HashMap::new();
+fn received(worms: &[Worm], first: usize) -> IdMap<NodeId, u32> {
+    let mut received = IdMap::default();
     for (id, worm) in worms.iter().enumerate().skip(first) {
         if let Itinerary::Path(path) = &worm.itinerary {
             received.extend(path.stops.iter().map(|&stop| (stop, id as u32)));

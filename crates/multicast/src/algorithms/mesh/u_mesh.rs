@@ -8,6 +8,7 @@ use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::unicast_tree::{other_half, unicast_tree};
 use crate::plan::Plan;
+use crate::plan::ids::sorted_nodes;
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
 
@@ -73,12 +74,10 @@ pub(crate) fn mesh_multicast(
     // Coordinates as digits, the one that e-cube resolves first as the most significant.
     let place = |node: NodeId| {
         let router = router_of(node).index();
-        let digit = |place: u64, d| place * u64::from(grid.extents()[d]) + u64::from(grid.coordinate(router, d));
-        (0..grid.dimensions()).fold(0u64, digit)
+        grid.axes().iter().fold(0, |place, axis| place * axis.extent() + axis.coordinate(router))
     };
     let nodes = others.iter().copied().chain([source]);
-    let mut placed: Vec<(u64, NodeId)> = nodes.map(|node| (place(node), node)).collect();
-    placed.sort_unstable();
+    let placed = sorted_nodes(nodes.map(|node| (place(node), node)).collect(), grid.len());
     let chain: Vec<NodeId> = placed.into_iter().map(|(_, node)| node).collect();
     let position = chain.iter().position(|&node| node == source).unwrap_or(0);
     unicast_tree(&chain, position, plan, other_half);

@@ -89,7 +89,11 @@ impl Algorithm for Vctm {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        self.trees.plan(multicast)
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        self.trees.plan_into(multicast, plan);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
@@ -125,7 +129,7 @@ struct Tables<'a> {
 impl Session for Tables<'_> {
     fn plan(&mut self, multicast: &Multicast) -> Plan {
         let vctm = self.vctm;
-        let plan = vctm.trees.plan(multicast);
+        let plan = vctm.plan(multicast);
         let [Worm { itinerary: Itinerary::Tree(tree), .. }] = &plan.worms[..] else { return plan };
         if multicast.destinations().len() == 1 {
             return plan;

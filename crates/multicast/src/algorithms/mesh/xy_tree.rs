@@ -112,7 +112,11 @@ impl Algorithm for DimensionOrderTree {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        self.trees.plan(multicast)
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        self.trees.plan_into(multicast, plan);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -13,7 +13,7 @@ use crate::algorithms::tree_plan::{require_bits, tree_worm, unicast};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::{FaultInformation, Faults};
 use crate::headers::tree_header::TreeHeader;
-use crate::plan::{Itinerary, Path, Plan, Worm};
+use crate::plan::{Itinerary, Path, Plan, Tree, Worm};
 use crate::registry::descriptor::{Descriptor, MakeAlgorithm, Options};
 use crate::registry::family::Sends;
 use crate::registry::options::AlgorithmOption;
@@ -129,6 +129,11 @@ impl Dstm {
 impl Dstm {
     /// The worm that a node sends on a tree.
     fn worm(&self, network: &Network, tree: usize, from: NodeId, destinations: &[NodeId]) -> Worm {
+        self.worm_in(network, tree, from, destinations, Tree::default())
+    }
+
+    /// As [`worm`](Self::worm), in the memory of an earlier tree.
+    fn worm_in(&self, network: &Network, tree: usize, from: NodeId, destinations: &[NodeId], memory: Tree) -> Worm {
         let source = network.router_of(from);
         let exit = |top| self.routing.next(tree, source, top);
         let worm = match destinations {
@@ -140,7 +145,7 @@ impl Dstm {
                     ..unicast(from, node)
                 }
             }
-            several => tree_worm(network, &self.trees()[tree], from, several, exit),
+            several => tree_worm(network, &self.trees()[tree], from, several, exit, memory),
         };
         Worm { consumption_class: Some(tree as u8), ..worm }
     }
@@ -260,27 +265,30 @@ impl Algorithm for Dstm {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let network = self.network();
         let source = network.router_of(multicast.source());
         if self.split && multicast.destinations().len() > 1 {
-            return self.split_plan(multicast);
+            *plan = self.split_plan(multicast);
+            return;
         }
         let (tree, destinations) = match multicast.destinations() {
-            [] => return Plan::default(),
+            [] => return plan.worms.clear(),
             one @ &[node] => (self.routing.shortest(source, network.router_of(node)), one),
             several if self.hidden.links.is_empty() => (self.whole[self.choice(multicast, self.whole.len())], several),
             several => (self.choice(multicast, self.trees().len()), several),
         };
         if !self.hidden.links.is_empty() {
-            return self.around_faults(
-                network,
-                multicast.source(),
-                tree,
-                self.whole[self.choice(multicast, self.whole.len())],
-                destinations,
-            );
+            let whole = self.whole[self.choice(multicast, self.whole.len())];
+            *plan = self.around_faults(network, multicast.source(), tree, whole, destinations);
+            return;
         }
-        Plan { worms: vec![self.worm(network, tree, multicast.source(), destinations)] }
+        plan.worms.truncate(1);
+        let memory = plan.take_tree(0);
+        plan.put(0, self.worm_in(network, tree, multicast.source(), destinations, memory));
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

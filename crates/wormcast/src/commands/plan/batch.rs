@@ -131,13 +131,13 @@ pub(in super::super) fn plan_all(
         )));
     }
     let mut cache = empty_cache();
-    let mut plan = Plan::default();
+    let (mut plan, mut short) = (Plan::default(), Vec::new());
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let place = |failure: Failure| match failure {
             Failure::BadInput(problem) => Failure::BadInput(format!("{path}:{number}: {problem}")),
             other => other,
         };
-        let request = parse(line.as_bytes()).map_err(place)?;
+        let request = parse(line.as_bytes(), &mut short).map_err(place)?;
         if request.topology != topology {
             let problem =
                 format!("the multicast is on `{}`; expected `{topology}`, as for the routing", request.topology);
@@ -158,6 +158,7 @@ pub(in super::super) fn plan_all(
 /// What answers have in common: networks and algorithms, and memory that the next answer uses again.
 struct Work {
     cache: AlgorithmCache,
+    short: Vec<u8>,
     plan: Plan,
     summariser: Summariser,
     summary: PlanSummary,
@@ -168,6 +169,7 @@ impl Default for Work {
     fn default() -> Self {
         Self {
             cache: empty_cache(),
+            short: Vec::new(),
             plan: Plan::default(),
             summariser: Summariser::default(),
             summary: PlanSummary::default(),
@@ -178,9 +180,10 @@ impl Default for Work {
 
 impl Work {
     fn answer(&mut self, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
-        let Self { cache, plan, summariser, summary, text } = self;
-        let request = parse(line)?;
+        let Self { cache, short, plan, summariser, summary, text } = self;
+        let request = parse(line, short)?;
         let (network, algorithm) = get(cache, &request)?;
+        text.begin(&network);
         let (network, algorithm) = (&*network, &*algorithm);
         let (multicast, left_out) = request.multicast(network)?;
         plan_into(algorithm, &multicast, plan)?;
@@ -201,7 +204,6 @@ impl Work {
             warning: warning.as_deref(),
             reduction: None,
         };
-        text.clear();
         report.write(text);
         text.put(b"\n");
         Ok(out.write_all(text.bytes())?)
@@ -226,7 +228,7 @@ fn idle_flit_bits(request: &Request, summary: &PlanSummary) -> Option<String> {
 
 const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;
 
-fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
+fn parse<'a>(line: &'a [u8], short: &'a mut Vec<u8>) -> Result<Request<'a>, Failure> {
     let is_object = line.trim_ascii_start().first() == Some(&b'{');
     if !is_object && let Ok(other) = serde_json::from_slice::<serde_json::Value>(line) {
         let found = match other {
@@ -235,7 +237,7 @@ fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
         };
         return Err(Failure::BadInput(format!("found {found}; expected a JSON object, as in `{EXAMPLE}`")));
     }
-    Request::read(line).map_err(|error| malformed(&error))
+    Request::read(line, short).map_err(|error| malformed(&error))
 }
 
 /// The failure for a request that is not understood. The parser saw one line only: which one, it cannot know.

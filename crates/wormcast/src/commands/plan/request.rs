@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::FlitBits;
 use crate::failure::Failure;
@@ -37,9 +36,13 @@ pub(super) struct Request<'a, Nodes = GivenNodes<'a>> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads a line. Almost all lines list nodes by number, as digits, which are soon read; only where that fails it is read with care, to say what is wrong, and where.
-    pub(super) fn read(line: &'a [u8]) -> serde_json::Result<Self> {
-        let Ok(request) = serde_json::from_slice::<Request<Numbers>>(line) else { return serde_json::from_slice(line) };
+    /// Reads a line. Almost all lines list nodes by number, as digits, which are soon read; what is left of the line is then short. Only where that fails the whole of it is
+    /// read with care, to say what is wrong, and where. `short` is memory.
+    pub(super) fn read(line: &'a [u8], short: &'a mut Vec<u8>) -> serde_json::Result<Self> {
+        let Some(numbers) = without_list(line, short) else { return serde_json::from_slice(line) };
+        let Ok(request) = serde_json::from_slice::<Request<IgnoredAny>>(short) else {
+            return serde_json::from_slice(line);
+        };
         Ok(Self {
             topology: request.topology,
             algorithm: request.algorithm,
@@ -47,7 +50,7 @@ impl<'a> Request<'a> {
             root: request.root,
             options: request.options,
             source: request.source,
-            destinations: GivenNodes::Numbers(request.destinations.0),
+            destinations: GivenNodes::Numbers(numbers),
             ports: request.ports,
             seed: request.seed,
             flit_bits: request.flit_bits,
@@ -124,39 +127,45 @@ fn root<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow
     }))
 }
 
-/// An array of numbers of at most as many digits as a `u32` has, without anything else.
-struct Numbers(Vec<u64>);
-
-impl Numbers {
-    fn read(list: &str) -> Option<Vec<u64>> {
-        const MOST_DIGITS: usize = 10;
-        let list = list.strip_prefix('[')?.strip_suffix(']')?.as_bytes();
-        let mut numbers = Vec::with_capacity(list.len() / 4 + 1);
-        let (mut number, mut digits) = (0, 0);
-        // As the text is JSON, digits have nothing but spaces, commas and the ends around them.
-        for &byte in list.iter().chain(b",") {
-            match byte {
-                b'0'..=b'9' if digits < MOST_DIGITS => {
-                    number = 10 * number + u64::from(byte - b'0');
-                    digits += 1;
-                }
-                b',' if digits > 0 => {
-                    numbers.push(number);
-                    (number, digits) = (0, 0);
-                }
-                b' ' => {}
-                _ => return None,
-            }
-        }
-        Some(numbers)
-    }
+/// The list of `destinations` in a line, if it has only numbers, and the line with a number in place of the list.
+fn without_list(line: &[u8], short: &mut Vec<u8>) -> Option<Vec<u64>> {
+    const KEY: &[u8] = b"\"destinations\"";
+    let (head, list) = line.split_at(line.iter().position(|&byte| byte == b'[')? + 1);
+    let before = head[..head.len() - 1].trim_ascii_end().strip_suffix(b":")?;
+    let (numbers, tail) = read_numbers(list)?;
+    short.clear();
+    short.extend_from_slice(before);
+    short.extend_from_slice(b":0");
+    short.extend_from_slice(tail);
+    // Nothing is escaped, so this is the only field of that name, wherever it is.
+    let named = short.windows(KEY.len()).filter(|piece| *piece == KEY).count();
+    (before.ends_with(KEY) && named == 1 && !short.contains(&b'\\')).then_some(numbers)
 }
 
-impl<'de> Deserialize<'de> for Numbers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let list = <&RawValue>::deserialize(deserializer)?;
-        Self::read(list.get()).map(Self).ok_or_else(|| de::Error::custom("not a list of numbers"))
+/// The numbers up to the end of a list, and what is behind it.
+fn read_numbers(list: &[u8]) -> Option<(Vec<u64>, &[u8])> {
+    const MOST_DIGITS: usize = 10;
+    let mut numbers = Vec::with_capacity(list.len() / 4 + 1);
+    let (mut number, mut digits) = (0, 0);
+    for (place, &byte) in list.iter().enumerate() {
+        match byte {
+            // JSON has no zeros in front.
+            b'0'..=b'9' if digits == 0 || (number > 0 && digits < MOST_DIGITS) => {
+                number = 10 * number + u64::from(byte - b'0');
+                digits += 1;
+            }
+            b',' | b']' if digits > 0 => {
+                numbers.push(number);
+                (number, digits) = (0, 0);
+                if byte == b']' {
+                    return Some((numbers, &list[place + 1..]));
+                }
+            }
+            b' ' if digits == 0 => {}
+            _ => return None,
+        }
     }
+    None
 }
 
 impl GivenNode<'_> {
@@ -174,6 +183,9 @@ impl GivenNode<'_> {
 impl GivenNodes<'_> {
     fn resolve(&self, network: &Network) -> Result<Vec<NodeId>, NodeError> {
         match self {
+            Self::Numbers(nodes) if nodes.iter().all(|&node| node < network.nodes() as u64) => {
+                Ok(nodes.iter().map(|&node| NodeId::new(node as u32)).collect())
+            }
             Self::Numbers(nodes) => nodes.iter().map(|&node| GivenNode::Number(node).resolve(network)).collect(),
             Self::Each(nodes) => nodes.iter().map(|node| node.resolve(network)).collect(),
             Self::Text(text) => parse_node_list(network, text),
@@ -238,5 +250,84 @@ impl<'de: 'a, 'a> Deserialize<'de> for GivenNodes<'a> {
         }
 
         deserializer.deserialize_any(Nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::TopologySpec;
+
+    /// Lines that are read in haste mean what they mean when they are read with care.
+    #[test]
+    fn lists_of_numbers_may_be_cut_out() {
+        let network = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let lists = [
+            "[3,5]",
+            "[3, 5]",
+            "[ 3,  15]",
+            "[3,5 ]",
+            "[3 5]",
+            "[3,,5]",
+            "[3,5,]",
+            "[,3]",
+            "[]",
+            "[ ]",
+            "[03]",
+            "[0]",
+            "[00]",
+            "[1.0]",
+            "[-1]",
+            "[1e1]",
+            "[\t3]",
+            "[99]",
+            "[12345678901]",
+            "[\"1,1\"]",
+            "[3,\"1,1\"]",
+            "[[3]]",
+            "[3",
+            "[3}",
+            "7",
+            "\"all\"",
+            "[3],\"destinations\":[5]",
+            "[3],\"destin\\u0061tions\":[5]",
+            "[3],\"seed\":1",
+            "[3],\"other\":[5]",
+            "[3],\"routing\":\"\\\"destinations\\\"\"",
+            "[3],\"options\":{\"destinations\":[5]}",
+            "[3],\"seed\":[5]",
+            "[3]]",
+        ];
+        let heads = [
+            "",
+            "\"options\":{\"destinations\":[4]},",
+            "\"routing\":\"[\",",
+            "\"destin\\u0061tions\":[4],",
+            "\"seed\":2,",
+        ];
+        let start = r#""topology":"mesh:4x4","algorithm":"dual-path","source":1"#;
+        let (mut cut, mut read) = (0, 0);
+        for list in lists {
+            for head in heads {
+                for line in [
+                    format!("{{{head}{start},\"destinations\":{list}}}"),
+                    format!("{{\"destinations\": {list},{head}{start}}}"),
+                    format!("{{{start},\"options\":{{\"destinations\":{list}}}}}"),
+                    format!("{{{start},\"a\\\"destinations\":{list}}}"),
+                ] {
+                    let mut short = Vec::new();
+                    cut += usize::from(without_list(line.as_bytes(), &mut short).is_some());
+                    let of = |request: serde_json::Result<Request>| {
+                        let request = request.map_err(|error| error.to_string())?;
+                        let sent = request.multicast(&network).map(|(multicast, _)| multicast).map_err(|_| ());
+                        Ok::<_, String>((request.seed, request.routing.map(Cow::into_owned), sent))
+                    };
+                    let hasty = of(Request::read(line.as_bytes(), &mut short));
+                    read += usize::from(hasty.is_ok());
+                    assert_eq!(hasty, of(serde_json::from_slice(line.as_bytes())), "{line}");
+                }
+            }
+        }
+        assert!(cut > 40 && read > 40, "{cut} {read}");
     }
 }
