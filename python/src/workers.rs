@@ -27,6 +27,8 @@ pub(crate) struct Answer {
     replications: Vec<Replication>,
     /// Why the next one has no result.
     error: Option<String>,
+    /// Whether that is what an algorithm of the user's own, or the program, failed with.
+    panicked: bool,
 }
 
 /// This program, as answers name it.
@@ -40,11 +42,12 @@ impl Answer {
     pub(crate) fn compute(runner: &Runner<'_>, batch: Batch) -> Self {
         let (config_hash, first) = (batch.point.spec.config_hash(), batch.replications.start);
         let BatchResult { took, replications, failure, .. } = runner.compute(batch);
+        let panicked = matches!(failure, Some(Failure::Panic(_)));
         let error = failure.map(|failure| match failure {
             Failure::Error(error) => error.to_string(),
             Failure::Panic(message) => message,
         });
-        Self { program: this(), config_hash, first, seconds: took.as_secs_f64(), replications, error }
+        Self { program: this(), config_hash, first, seconds: took.as_secs_f64(), replications, error, panicked }
     }
 
     /// The result of a batch, if that is what it is.
@@ -75,7 +78,10 @@ impl Answer {
             }
         }
         let took = Duration::try_from_secs_f64(answer.seconds).map_err(|_| refused("its time is none".to_owned()))?;
-        let failure = answer.error.map(|error| Failure::Error(JobError::Elsewhere(error)));
+        let failure = answer.error.map(|error| match answer.panicked {
+            true => Failure::Panic(error),
+            false => Failure::Error(JobError::Elsewhere(error)),
+        });
         Ok(BatchResult { batch, took, replications: answer.replications, failure })
     }
 }

@@ -412,3 +412,20 @@ def test_a_setting_that_is_none_is_told(small):
             wc.Experiment({**configuration, setting: None})
     with pytest.raises(wc.InputError, match="found None"):
         wc.Experiment(small, settings={"traffic.length": None})
+
+
+@pytest.mark.parametrize("executor", [None, "threads"])
+def test_what_was_asked_for_wrongly_is_bad_input(small, executor):
+    # No mask stands for the destinations that are drawn.
+    experiment = wc.Experiment(small, settings={"algorithm": "xy-mask", "claim": []})
+    pool = ThreadPoolExecutor(1) if executor else None
+    with pytest.raises(wc.InputError, match="replication 0 of point 1"):
+        experiment.run(executor=pool)
+    for given, said in [
+        ({"topology": wc.Network("mesh:4x4")}, "topology: found <Network .*; expected its text"),
+        ({"traffic": {"length": object()}}, "traffic.length: found <object .*; expected a number"),
+    ]:
+        with pytest.raises(wc.InputError, match=said):
+            wc.Experiment(given)
+    with pytest.raises(wc.InputError, match=r"expected `unicasts`, `stops` or `trees` \(a function is given as `may_turn`"):
+        wc.algorithm("py-promise", routing="e-cube", promise=lambda n, a, b: True)
