@@ -21,12 +21,10 @@ pub(super) fn series_key(experiment: &Experiment, points: &[Point]) -> Result<St
         (_, []) => {
             let along = along.map_or_else(String::new, |along| format!(", only `{along}`"));
             let message = format!("there are no series to compare: `{given}` is not swept{along}");
-            let example = match experiment.swept().first() {
-                // Another figure than that along it.
-                Some(only) if points.len() > 1 && given != *only => {
-                    format!("compare its values: `--set plot.series={only}`")
-                }
-                _ => format!("sweep one, as by `--set 'sweep.{given}=[…]'` with two values or more"),
+            // Which algorithms there are depends on the network.
+            let example = match experiment.swept()[..] {
+                [only] if is_text(&only) => format!("compare its values: `--set plot.series={only}`"),
+                _ => format!("sweep it as well, as by `--set 'sweep.{given}=[…]'` with two values or more"),
             };
             Err(Diagnostic::file(experiment.path(), message).with_help(Some(example)))
         }

@@ -91,6 +91,9 @@ impl Experiment {
         self.check_test(tree, index, test)?;
         match self.claim_axis(claim).and_then(|key| self.swept_axis(&key)) {
             Some(along) => self.check_along(tree, index, test, along),
+            None if claim.is_about_places() && claim.values.is_none() || test.is_about_saturation() => {
+                error("id", "nothing is swept beside the series, along which this could be".to_owned())
+            }
             None => Ok(()),
         }
     }

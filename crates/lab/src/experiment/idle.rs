@@ -119,7 +119,7 @@ impl Experiment {
 }
 
 /// Whether nothing of a run depends on its seed, for certain.
-fn draws_nothing(spec: &PointSpec) -> bool {
+pub(crate) fn draws_nothing(spec: &PointSpec) -> bool {
     spec.traffic.trace.is_some()
         && spec.routing.is_none()
         && spec.faults.random == 0

@@ -8,7 +8,7 @@ pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod file;
 pub(crate) mod file_name;
-mod idle;
+pub(crate) mod idle;
 mod measured;
 mod name;
 pub(crate) mod open;
@@ -120,6 +120,12 @@ impl Experiment {
             return Err(Diagnostic::file(
                 &name,
                 format!("this is no experiment file: it has more than {MAX_BYTES} bytes"),
+            ));
+        }
+        if bytes.starts_with(b"SQLite format 3\0") {
+            return Err(Diagnostic::file(
+                &name,
+                "this is a result store, which `--store` takes: expected an experiment",
             ));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -438,7 +444,11 @@ impl Experiment {
 
     /// The file's settings at a choice of values, in a document that is parsed already.
     fn settings_in<'t>(&'t self, document: Tree<'t>, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
-        let tree = self.chosen_in(document, choice)?;
+        self.settings_of(self.chosen_in(document, choice)?, choice)
+    }
+
+    /// The settings of a document without its sweep.
+    fn settings_of(&self, tree: Tree<'_>, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
         self.document.check_tables(&tree)?;
         self.check_switching(&tree)?;
         let given = |key: &str| tree.get("traffic").is_some_and(|traffic| traffic.get_ref().get(key).is_some());
@@ -455,7 +465,19 @@ impl Experiment {
         let model = switching.get("model").map(|model| model.get_ref().as_str().unwrap_or_default());
         let misplaced =
             switching.keys().find_map(|key| Some((key.span(), Switching::misplaced(model, key.get_ref())?)));
-        misplaced.map_or(Ok(()), |(span, problem)| Err(self.document.error(span, problem)))
+        if let Some((span, problem)) = misplaced {
+            return Err(self.document.error(span, problem));
+        }
+        // Of a model that is named, its own settings are proposed.
+        let known = model.map(Switching::settings_of).unwrap_or_default();
+        match switching.keys().find(|key| !known.is_empty() && !known.contains(&key.get_ref().as_ref())) {
+            Some(unknown) => {
+                let name = unknown.get_ref().as_ref();
+                let message = format!("unknown setting `{name}` of `model = \"{}\"`", model.unwrap_or_default());
+                Err(self.document.error(unknown.span(), message).expecting(name, known.iter().copied()))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The document without its sweep and with the chosen values.
@@ -464,7 +486,14 @@ impl Experiment {
     }
 
     /// A parsed document without its sweep and with the chosen values.
-    fn chosen_in<'t>(&'t self, mut tree: Tree<'t>, choice: &[usize]) -> Result<Tree<'t>, Diagnostic> {
+    fn chosen_in<'t>(&'t self, tree: Tree<'t>, choice: &[usize]) -> Result<Tree<'t>, Diagnostic> {
+        let mut tree = self.swept_in(tree, choice)?;
+        self.lay_with(&mut tree);
+        Ok(tree)
+    }
+
+    /// The same without the settings of the chosen algorithm.
+    fn swept_in<'t>(&'t self, mut tree: Tree<'t>, choice: &[usize]) -> Result<Tree<'t>, Diagnostic> {
         tree.remove("sweep");
         for (axis, &chosen) in self.axes.iter().zip(choice) {
             let value = axis.values[chosen]
@@ -472,7 +501,6 @@ impl Experiment {
                 .map_err(|error| self.document.error(axis.span.clone(), error.message().to_owned()))?;
             self.document.put(&mut tree, &axis.path, &axis.span, value)?;
         }
-        self.lay_with(&mut tree);
         Ok(tree)
     }
 
@@ -672,7 +700,14 @@ impl Experiment {
             let problem = self.document.error(place, format!("`{given}` is not swept"));
             // What these runs have is offered, not all that there is.
             let had = |name: &&str| Quantity::named(name).is_none_or(|quantity| self.may_measure(quantity));
-            return Err(problem.expecting(given, names.iter().copied().filter(had).filter(fits)));
+            let fitting: Vec<&str> = names.iter().copied().filter(had).filter(fits).collect();
+            return Err(match &swept[..] {
+                [only] if fitting.is_empty() => {
+                    let message = format!("`{given}` is not swept: `{only}` alone is, which is the horizontal axis");
+                    self.document.error(Document::place(tree, &format!("plot.{key}")), message)
+                }
+                _ => problem.expecting(given, fitting),
+            });
         }
         if let Some(given) = self.plot.series.as_deref().filter(|&given| self.horizontal().as_deref() == Some(given)) {
             let place = Document::place(tree, "plot.series");

@@ -80,6 +80,14 @@ impl Experiment {
                 let mut choice = vec![0; self.axes.len()];
                 choice[axis] = value;
                 switchings.push(self.settings(&choice)?.switching);
+            } else {
+                // Also where another algorithm is chosen.
+                let choice = vec![0; self.axes.len()];
+                let mut chosen = self.swept_in(self.document.tree()?.0, &choice)?;
+                let value = Spanned::new(name.span(), DeValue::String(name_text.into()));
+                self.document.put(&mut chosen, &[ALGORITHM.to_owned()], &name.span(), value)?;
+                self.lay_with(&mut chosen);
+                self.settings_of(chosen, &choice)?;
             }
         }
         Ok(switchings)

@@ -124,7 +124,10 @@ impl Measurements<'_> {
                     at: self.places[place].text.clone(),
                     evidence: match self.at(context, series, place) {
                         Cell::Values(found) => {
-                            Evidence::Deviations(found.iter().map(|value| value - expected).collect(), values.tolerance)
+                            let deviations = found.iter().map(|value| value - expected).collect();
+                            let certain =
+                                self.entry(context, series, place).is_some_and(|entry| entry.equal_are_certain);
+                            Evidence::Deviations(deviations, values.tolerance, certain)
                         }
                         Cell::Unbounded => Evidence::Settled(Finding::Fails),
                         cell => Evidence::Settled(unsettled([cell])),

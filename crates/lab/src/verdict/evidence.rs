@@ -4,7 +4,7 @@ use super::{Comparison, Finding};
 use crate::statistics::Estimate;
 
 /// Replications from which on differences that are all equal count as certain.
-const SETTLED: usize = 30;
+pub(super) const SETTLED: usize = 30;
 
 /// What that means for differences that are all equal.
 pub(crate) const FEW_EQUAL: &str = "equal differences are certain from 30 pairs on";
@@ -20,8 +20,8 @@ pub(super) struct Pending {
 pub(super) enum Evidence {
     /// Whether the mean of these differences is at most 0.
     Differences(Vec<f64>),
-    /// Whether the mean of these is 0, give or take.
-    Deviations(Vec<f64>, f64),
+    /// Whether the mean of these is 0, give or take; and whether some that are all equal are certain, few as they are.
+    Deviations(Vec<f64>, f64, bool),
     /// Whether the mean of these shares lies between two bounds.
     Shares { of: Vec<f64>, least: f64, most: f64 },
     /// Settled by saturation, or by what is missing.
@@ -52,7 +52,7 @@ impl Evidence {
         match self {
             Self::Settled(_) => None,
             Self::Differences(values) => Some((values, f64::NEG_INFINITY, 0.0)),
-            Self::Deviations(values, tolerance) => Some((values, -tolerance, *tolerance)),
+            Self::Deviations(values, tolerance, _) => Some((values, -tolerance, *tolerance)),
             Self::Shares { of, least, most } => Some((of, *least, *most)),
         }
     }
@@ -79,7 +79,9 @@ impl Evidence {
         let estimate = Estimate::of(values, confidence);
         let finding = match estimate.and_then(|estimate| Some((estimate.mean, estimate.half_width?))) {
             // A few values that happen to be equal do not say that all are.
-            Some((_, half)) if half == 0.0 && values.len() < SETTLED && !matches!(self, Self::Deviations(..)) => {
+            Some((_, half))
+                if half == 0.0 && values.len() < SETTLED && !matches!(self, Self::Deviations(_, _, true)) =>
+            {
                 Finding::Open
             }
             Some((mean, half)) if least <= mean - half && mean + half <= most => Finding::Holds,

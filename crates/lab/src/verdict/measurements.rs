@@ -2,14 +2,17 @@
 
 use serde_json::Value as Json;
 
-use super::evidence::Pending;
+use super::evidence::{Pending, SETTLED};
 use super::explanation::{because, to_settle};
 use super::rules::{Rule, all_rule, order_rule, somewhere_rule, strictly_somewhere_rule};
 use super::{Comparison, Part, Verdict};
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Claim, Scope, Test};
 use crate::experiment::file::TimeUnit;
+use crate::experiment::idle::draws_nothing;
 use crate::experiment::point::{Coordinate, Point};
+use crate::runs::replication::Replication;
+use crate::runs::scenarios::Job;
 use crate::runs::stopping::Outcome;
 use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
@@ -53,6 +56,8 @@ pub(crate) struct Entry<'a> {
     series: String,
     place: usize,
     cell: Cell,
+    /// Whether replications whose values are all equal say that others would be, too.
+    pub(super) equal_are_certain: bool,
     pub(crate) point: &'a Point,
     pub(crate) runs: &'a PointRuns,
 }
@@ -113,7 +118,8 @@ impl<'a> Measurements<'a> {
             let context = position(&mut measured.contexts, others.join(", "));
             let place = position(&mut measured.places, place);
             let (series, cell) = (names.join(", "), measured.cell(point, of_point));
-            measured.entries.push(Entry { context, series, place, cell, point, runs: of_point });
+            let equal_are_certain = claim.values.is_some() && equal_are_certain(experiment, point, of_point);
+            measured.entries.push(Entry { context, series, place, cell, equal_are_certain, point, runs: of_point });
         }
         measured.sort_places();
         measured
@@ -279,6 +285,17 @@ impl<'a> Measurements<'a> {
     pub(super) fn on_average(&self) -> String {
         format!("{} on average", self.range()).trim_start().to_owned()
     }
+}
+
+/// Whether replications are equal because nothing in them is random, or rest on so many messages that these would have shown a difference.
+fn equal_are_certain(experiment: &Experiment, point: &Point, of_point: &PointRuns) -> bool {
+    let seen = of_point.runs.iter().map(|run| match run {
+        Replication::Simulated(run) => run.messages.measured,
+        Replication::Planned(plan) => plan.messages,
+        Replication::Trees(trees) => u64::from(trees.sets),
+    });
+    let same_trees = || experiment.job(point).is_ok_and(|job| matches!(job, Job::Trees(runs) if !runs.random));
+    seen.sum::<u64>() >= SETTLED as u64 || draws_nothing(&point.spec) || same_trees()
 }
 
 /// Where a value is in a list, at its end if it was not there.

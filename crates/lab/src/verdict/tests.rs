@@ -76,7 +76,7 @@ fn a_setting_that_is_taken_out_of_the_sweep_has_one_value() {
     let restricted = [
         format!("from = 3\n{ORDER}"),
         format!("where = {{ '{AXIS}' = [3, 4] }}\n{ORDER}"),
-        format!("from = 3\ngap = {{ series = ['a'], over = 'latency.mean', at_most = 1 }}\ny = 'latency.last'"),
+        "from = 3\ngap = { series = ['a'], over = 'latency.mean', at_most = 1 }\ny = 'latency.last'".to_owned(),
     ];
     for test in &restricted {
         let (outside, inside) = (at(2, test), at(3, test));
@@ -94,6 +94,28 @@ fn a_setting_that_is_taken_out_of_the_sweep_has_one_value() {
     let falling = |_: &str, x: f64| Some(200.0 - 10.0 * x);
     assert_eq!(judged_with(&["algorithm=b"], falls, 0.1, falling).verdict, Verdict::Reproduced);
     assert_eq!(judged_with(&["algorithm=a"], falls, 0.1, falling).verdict, Verdict::Inconclusive);
+}
+
+/// Few replications that happen to be equal do not say that all are, unless nothing in them is random or they rest on many messages.
+#[test]
+fn values_of_few_equal_replications_are_open() {
+    let verdict = |replications: usize, messages: u32| {
+        let test = "values = { of = { a = [110, 120, 130, 140] } }";
+        let experiment = Experiment::parse("x.toml", &format!("{SWEEP}{test}\n"), &[]).unwrap();
+        let points = experiment.points().unwrap();
+        let of = |point: &Point| {
+            let mut run = run(100.0 + 10.0 * point.coordinates[1].value.as_f64().unwrap());
+            if let crate::runs::replication::Replication::Simulated(run) = &mut run {
+                run.messages.measured = u64::from(messages);
+            }
+            PointRuns::new(Outcome::Precise, vec![run; replications])
+        };
+        let runs: Vec<PointRuns> = points.iter().map(of).collect();
+        verdicts(&experiment, &points, &runs)[0].verdict
+    };
+    assert_eq!(verdict(3, 1), Verdict::Inconclusive);
+    assert_eq!(verdict(3, 10), Verdict::Reproduced);
+    assert_eq!(verdict(30, 1), Verdict::Reproduced);
 }
 
 /// Whatever is plotted, and whatever else is swept, claims are about what the file says.

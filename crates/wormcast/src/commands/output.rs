@@ -1,7 +1,8 @@
 //! Results that go to files, or to standard output under the name `-`.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -123,7 +124,7 @@ impl Files {
     /// Whether one of the outputs goes to standard output.
     ///
     /// Refuses two that go there, where they would be mixed, two that go to one file, where one of them would be lost, and one that would
-    /// take the place of an input.
+    /// take the place of an input, or of another experiment, network or store.
     pub(super) fn check(&self) -> Result<bool, Failure> {
         let mut places: HashMap<PathBuf, &str> = HashMap::new();
         let mut on_output: Option<&str> = None;
@@ -141,12 +142,30 @@ impl Files {
                 let message = format!("{what} would write `{path}`, which is read as {input}: choose another file");
                 return Err(Failure::BadInput(message));
             }
+            if let Some(kind) = replaced_input(path).filter(|_| what != "`--store`") {
+                let path = path.display();
+                return Err(Failure::BadInput(format!("{what} would replace `{path}`, {kind}: choose another file")));
+            }
             if let Some(other) = places.insert(place, what) {
                 let path = path.display();
                 return Err(Failure::BadInput(format!("{other} and {what} both name `{path}`: choose two files")));
             }
         }
         Ok(on_output.is_some())
+    }
+}
+
+/// What a file is that commands read and no output makes: whoever leaves the name of an output out gives that of such a file in its place.
+fn replaced_input(path: &Path) -> Option<&'static str> {
+    let mut start = [0; 16];
+    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
+    if file.read_exact(&mut start).is_ok() && start == *b"SQLite format 3\0" {
+        return Some("a result store");
+    }
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "toml" => Some("an experiment"),
+        "net" | "edges" | "graphml" => Some("a network"),
+        _ => None,
     }
 }
 

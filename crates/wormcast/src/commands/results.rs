@@ -52,6 +52,9 @@ fn file_name(name: &str) -> Result<String, String> {
     if !is_file_name(name) {
         return Err("expected a name for files in the folder `--out`, such as `larger-mesh`".to_owned());
     }
+    if Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
+        return Err("this is the name of a file: expected one for results, such as `larger-mesh`".to_owned());
+    }
     Ok(name.to_owned())
 }
 

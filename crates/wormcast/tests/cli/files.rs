@@ -129,9 +129,9 @@ fn several_files_do_not_go_to_standard_output() {
 #[test]
 fn waits_are_drawn_as_what_they_can_be() {
     let folder = Folder::with(&[("ok.toml", OK)]);
-    let refused = "`--waits` draws no `w.png`: expected a name that ends in `.svg`, `.dot` or `.json`";
+    let refused = "`--waits` writes no `w.png`: expected a name that ends in `.svg`, `.dot` or `.json`";
     refuses(&folder, &["simulate", "ok.toml", "--waits", "w.png"], refused);
-    let refused = "`--heat-map` draws no `h.png`: expected a name that ends in `.svg`";
+    let refused = "`--heat-map` writes no `h.png`: expected a name that ends in `.svg`";
     refuses(&folder, &["simulate", "ok.toml", "--heat-map", "h.png"], refused);
     refuses(&folder, &["routing", "--topology", "mesh:3x3", "--routing", "e-cube", "--heat-map", "h.png"], refused);
 }

@@ -961,7 +961,7 @@ fn errors_are_where_the_mistake_is() {
             "is a part of `traffic.multicast.destinations`",
             "uniform = …",
         ),
-        ("seed.x=1", "`seed.x` names no setting: `seed` is not a table", ""),
+        ("topology.x=1", "`topology.x` names no setting: `topology` is not a table", ""),
         ("title=2026-11-27", "no setting takes a date or a time", ""),
     ] {
         let said = set("sweep", setting);
@@ -988,16 +988,13 @@ fn errors_are_where_the_mistake_is() {
             "{said}"
         );
     }
-    // What the proposed series leads to.
+    // Where the only swept setting is the axis, it is no series.
     let series = folder.run(&["compare", "base.toml", "--set=algorithm=dual-path", "--set=claim=[]"]).bad_input();
-    assert!(series.contains("`--set plot.series=traffic.arrivals.rate`"), "{series}");
-    folder.run(&[
-        "compare",
-        "base.toml",
-        "--set=algorithm=dual-path",
-        "--set=claim=[]",
-        "--set=plot.series=traffic.arrivals.rate",
-    ]);
+    assert!(series.contains("sweep it as well, as by `--set 'sweep.algorithm=[…]'`"), "{series}");
+    let alone = VERSIONS.replace("algorithm = [\"dual-path\", \"column-path\"]\n", "");
+    folder.write("alone.toml", alone.split("[[claim]]").next().unwrap().as_bytes());
+    let axis = folder.run(&["plot", "alone.toml", "--set=plot.series=routing"]).bad_input();
+    assert!(axis.contains("`traffic.arrivals.rate` alone is, which is the horizontal axis"), "{axis}");
 }
 
 /// Names that are whole numbers, where they are the number of no router.
@@ -1035,4 +1032,50 @@ fn more_settings_without_effect_are_told() {
     assert!(run(&["--set=timing.preset=paper-4"]).contains("`timing.preset` makes no difference here"));
     folder.write("base.toml", VERSIONS.replace("cycle_ns = 5.0\n", "").as_bytes());
     assert!(!run(&["--set=timing.preset=paper-4"]).contains("timing.preset"));
+}
+
+/// Mistakes that were seen only where another algorithm or model was run, or led on to the next one.
+#[test]
+fn mistakes_are_seen_whatever_is_run() {
+    let folder = Folder::with(&[("base.toml", VERSIONS)]);
+    for wrong in ["switching.injection_port = 1", "timing.cycle_ns = \"x\""] {
+        let text = VERSIONS.replace("[plot]", &format!("[with.column-path]\n{wrong}\n[plot]"));
+        folder.write("with.toml", text.as_bytes());
+        for set in ["algorithm=dual-path", "sweep.algorithm=['dual-path', 'u-mesh']"] {
+            let said = folder.run(&["sweep", "with.toml", "--set", set, "--set=claim=[]"]).bad_input();
+            assert!(said.contains("with.toml:"), "{said}");
+        }
+    }
+    let switch = folder.run(&["sweep", "base.toml", "--set=switching={model='input-buffer', fifo=8}"]).bad_input();
+    assert!(switch.contains("unknown setting `fifo`") && !switch.contains("virtual_channels"), "{switch}");
+    folder.write("falls.toml", VERSIONS.replace("algorithm = [\"dual-path\", \"column-path\"]\n", "").as_bytes());
+    let along = "claim=[{id='a', text='a', series=['traffic.arrivals.rate'], falls={series=['0.05']}}]";
+    let falls = folder.run(&["sweep", "falls.toml", "--set", along]).bad_input();
+    assert!(falls.contains("nothing is swept beside the series"), "{falls}");
+}
+
+/// A name that was left out let an output take the place of what was to be read.
+#[test]
+fn no_output_replaces_an_experiment_a_network_or_a_store() {
+    let folder = Folder::with(&[("my.toml", VERSIONS), ("my.edges", "0 1\n1 2\n")]);
+    folder.run(&["sweep", "my.toml"]).success();
+    for option in ["--deliveries", "--timeline", "--channels", "--replay", "--waits", "--heat-map", "--buffers"] {
+        for (file, kind) in [("my.toml", "an experiment"), ("results/store.db", "a result store")] {
+            let before = folder.bytes(file);
+            let said = folder.run(&["simulate", option, file]).bad_input();
+            assert!(
+                said.contains(&format!("`{option}` would replace `{file}`, {kind}: choose another file")),
+                "{said}"
+            );
+            assert_eq!(folder.bytes(file), before);
+        }
+    }
+    for option in ["--export", "--links", "--numbering"] {
+        let said = folder.run(&["routing", "--topology=mesh:3x3", "--routing=up-down", option, "my.edges"]).bad_input();
+        assert!(said.contains("would replace `my.edges`, a network"), "{said}");
+    }
+    let store = folder.run(&["sweep", "results/store.db"]).bad_input();
+    assert!(store.contains("this is a result store, which `--store` takes"), "{store}");
+    let named = folder.run(&["sweep", "--name", "my.toml"]).bad_input();
+    assert!(named.contains("is the name of a file"), "{named}");
 }

@@ -8,14 +8,12 @@ use wormcast::multicast::{ALGORITHMS, Family, Routed, Sends};
 use wormcast::routing::{ROUTINGS, TREE_CONSTRUCTIONS};
 
 /// Words that happen to be names, and examples that users are shown: the end of the file's path, the word, and what it is there.
-const NO_NAMES: [(&str, &str, &str); 13] = [
+const NO_NAMES: [(&str, &str, &str); 11] = [
     ("network/src/topologies/graph_spec.rs", "tree", "a family of random graphs"),
     ("lab/src/experiment/file.rs", "tree", "a family of random graphs"),
     ("multicast/src/headers/encoded.rs", "bit-string", "an encoding"),
     ("multicast/src/headers/encoded.rs", "multiport", "an encoding"),
     ("papers/src/checks/mod.rs", "turn-prohibition", "a check"),
-    ("lab/src/comparison/series.rs", "dual-path", "an example in a message"),
-    ("lab/src/comparison/series.rs", "column-path", "an example in a message"),
     ("plan/batch.rs", "dual-path", "an example in a message"),
     ("routing/src/forwarding_tables/mod.rs", "tables", "the name of the relation that tables are"),
     ("lab/src/experiment/schema.rs", "tables", "a setting"),

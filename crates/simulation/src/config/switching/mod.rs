@@ -251,6 +251,11 @@ impl Switching {
         }
     }
 
+    /// The settings of a model, as a file spells it; none if there is no such model.
+    pub fn settings_of(model: &str) -> &'static [&'static str] {
+        settings::KEYS.iter().find(|(name, _)| *name == model).map_or(&[], |(_, keys)| keys)
+    }
+
     /// Why a setting of some model has no place beside `model` (as a file spells it; `None`: the default); `None` if it has one, or is
     /// no setting at all.
     pub fn misplaced(model: Option<&str>, key: &str) -> Option<String> {

@@ -356,9 +356,6 @@ fn write_loads(
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    check_ending("--links", arguments.links.as_deref(), "`.csv`")?;
-    check_ending("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
-    check_ending("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;
     let data_on_output = Files::default()
         .writes("--export", arguments.export.as_deref())
         .writes("--numbering", arguments.numbering.as_deref())
@@ -370,6 +367,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads("--tables", arguments.tables.as_deref())
         .reads("--multicasts", arguments.multicasts.as_deref());
     let data_on_output = arguments.fabric.files(data_on_output).check()?;
+    check_ending("--links", arguments.links.as_deref(), "`.csv`")?;
+    check_ending("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
+    check_ending("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;
     if let (Some(option), None) = (arguments.fabric.given(), &arguments.tables) {
         let message = format!("`{option}` goes with unicast tables: expected `--tables FILE`, too");
         return Err(Failure::BadInput(message));

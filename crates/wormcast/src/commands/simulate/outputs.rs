@@ -177,6 +177,13 @@ pub(super) fn check_outputs(
     let files = outputs.iter().fold(Files::default(), |files, (option, path)| files.writes(option, path.as_deref()));
     let read = files.reads_experiment(arguments.experiment.file(), experiment, std::slice::from_ref(point));
     let data_on_output = read.check()?;
+    for (option, path) in [
+        ("--deliveries", &arguments.deliveries),
+        ("--channels", &arguments.channels),
+        ("--buffers", &arguments.buffers),
+    ] {
+        check_ending(option, path.as_deref(), "`.csv`")?;
+    }
     for path in outputs.iter().filter_map(|(_, path)| path.as_ref()).filter(|path| !is_output(path)) {
         check_file(path).map_err(Failure::failed)?;
     }
