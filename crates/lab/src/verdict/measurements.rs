@@ -294,7 +294,8 @@ fn equal_are_certain(experiment: &Experiment, point: &Point, of_point: &PointRun
         Replication::Planned(plan) => plan.messages,
         Replication::Trees(trees) => u64::from(trees.sets),
     });
-    let same_trees = || experiment.job(point).is_ok_and(|job| matches!(job, Job::Trees(runs) if !runs.random));
+    let job = || experiment.job_of(point, point.spec.seed);
+    let same_trees = || job().is_ok_and(|job| matches!(job, Job::Trees(runs) if !runs.random));
     seen.sum::<u64>() >= SETTLED as u64 || draws_nothing(&point.spec) || same_trees()
 }
 

@@ -1059,7 +1059,7 @@ fn mistakes_are_seen_whatever_is_run() {
 fn no_output_replaces_an_experiment_a_network_or_a_store() {
     let folder = Folder::with(&[("my.toml", VERSIONS), ("my.edges", "0 1\n1 2\n")]);
     folder.run(&["sweep", "my.toml"]).success();
-    for option in ["--deliveries", "--timeline", "--channels", "--replay", "--waits", "--heat-map", "--buffers"] {
+    for option in ["--deliveries", "--timeline", "--channels", "--replay", "--waits", "--heat-map"] {
         for (file, kind) in [("my.toml", "an experiment"), ("results/store.db", "a result store")] {
             let before = folder.bytes(file);
             let said = folder.run(&["simulate", option, file]).bad_input();
