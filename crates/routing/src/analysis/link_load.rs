@@ -226,7 +226,14 @@ mod tests {
             Network::from_links("glued", routers as usize, &links)
         });
         let listed = [Network::from_links("star", 100, &star), Network::from_links("apart", 80, &apart)];
-        let listed = glued.chain(listed);
+        // A router that joins dense parts by two links each: worms from one part may enter another by its special link alone, and from there both lead on.
+        let parts = (0..4u32).flat_map(|part| {
+            let first = 1 + 10 * part;
+            let within = (0..10).flat_map(move |a| (0..a).map(move |b| (first + b, first + a)));
+            within.chain([(0, first), (0, first + 1)])
+        });
+        let joined = Network::from_links("joined", 41, &parts.collect::<Vec<_>>());
+        let listed = glued.chain(listed).chain([joined]);
         for network in built.chain(listed) {
             for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
                 let Ok(relation) = routing_by_name(name, &network, &RoutingOptions::default()) else {
