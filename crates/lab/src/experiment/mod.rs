@@ -325,6 +325,8 @@ impl Experiment {
     /// Adds a value of a swept setting between those that it has, the nearest whole one if they are whole, and says which; `None` if it has that already.
     pub(crate) fn with_value(&self, key: &str, number: f64) -> Option<(Self, f64)> {
         let mut more = self.clone();
+        // Its claims are about the values that the file has.
+        more.declared = Some(Box::new(self.claimed().clone()));
         let axis = more.axes.iter_mut().find(|axis| axis.key == key)?;
         let value = axis.values.first()?.beside(number);
         if axis.values.iter().any(|other| other.json == value.json) {

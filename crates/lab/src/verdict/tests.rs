@@ -96,6 +96,24 @@ fn a_setting_that_is_taken_out_of_the_sweep_has_one_value() {
     assert_eq!(judged_with(&["algorithm=a"], falls, 0.1, falling).verdict, Verdict::Inconclusive);
 }
 
+/// A refined sweep has values between those for which something is claimed.
+#[test]
+fn values_that_refinement_adds_are_none_that_are_claimed() {
+    let text = format!("{SWEEP}values = {{ of = {{ a = [110, 120, 140, 150] }}, tolerance = 1 }}\n");
+    let experiment = Experiment::parse("x.toml", &text.replace("[1, 2, 3, 4]", "[1, 2, 4, 5]"), &[]).unwrap();
+    let (refined, added) = experiment.with_value("traffic.multicast.destinations", 3.0).unwrap();
+    assert_eq!((refined.points().unwrap().len(), added.to_bits()), (10, 3f64.to_bits()));
+    let of = |experiment: &Experiment| {
+        let points = experiment.points().unwrap();
+        let latency = |point: &Point| 100.0 + 10.0 * point.coordinates[1].value.as_f64().unwrap();
+        let runs = points.iter().map(|point| PointRuns::new(Outcome::Precise, vec![run(latency(point)); 40]));
+        let part = &verdicts(experiment, &points, &runs.collect::<Vec<_>>())[0].evidence[0];
+        (part.verdict, part.comparisons.iter().map(|one| one.at.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(of(&experiment).0, Verdict::Reproduced);
+    assert_eq!(of(&refined), of(&experiment));
+}
+
 /// Few replications that happen to be equal do not say that all are, unless nothing in them is random or they rest on many messages.
 #[test]
 fn values_of_few_equal_replications_are_open() {
