@@ -1046,6 +1046,9 @@ fn mistakes_are_seen_whatever_is_run() {
             assert!(said.contains("with.toml:"), "{said}");
         }
     }
+    let one = ["simulate", "base.toml", "--set=traffic.arrivals.rate=0.1", "--set", "algorithm=dual-path-adaptive"];
+    let channels = folder.run(&one).bad_input();
+    assert!(channels.contains("--set algorithm=dual-path-adaptive: ") && channels.contains("needs 2"), "{channels}");
     let switch = folder.run(&["sweep", "base.toml", "--set=switching={model='input-buffer', fifo=8}"]).bad_input();
     assert!(switch.contains("unknown setting `fifo`") && !switch.contains("virtual_channels"), "{switch}");
     folder.write("falls.toml", VERSIONS.replace("algorithm = [\"dual-path\", \"column-path\"]\n", "").as_bytes());
