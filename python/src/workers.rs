@@ -78,9 +78,8 @@ impl Answer {
             }
         }
         let took = Duration::try_from_secs_f64(answer.seconds).map_err(|_| refused("its time is none".to_owned()))?;
-        let failure = answer.error.map(|error| match answer.panicked {
-            true => Failure::Panic(error),
-            false => Failure::Error(JobError::Elsewhere(error)),
+        let failure = answer.error.map(|error| {
+            if answer.panicked { Failure::Panic(error) } else { Failure::Error(JobError::Elsewhere(error)) }
         });
         Ok(BatchResult { batch, took, replications: answer.replications, failure })
     }
