@@ -38,7 +38,7 @@ impl Experiment {
         point.coordinate(key).or_else(|| self.settled.iter().find(|settled| settled.key == key))
     }
 
-    /// The values of the setting along which a claim compares that lie in the claim's range, in the order of its places: those of the file's sweep, also where an override has taken it out of that.
+    /// The values in a claim's range of the setting along which it compares, in the order of its places. If an override has taken the setting out of the sweep, these are the values that the sweep had.
     pub(crate) fn claimed_values(&self, claim: &Claim) -> Vec<&Json> {
         let axis = self.claim_axis(claim).and_then(|key| self.swept_axis(&key));
         let values = axis.into_iter().flat_map(|axis| &axis.values).map(|value| &value.json);
@@ -92,7 +92,7 @@ impl Experiment {
         match self.claim_axis(claim).and_then(|key| self.swept_axis(&key)) {
             Some(along) => self.check_along(tree, index, test, along),
             None if claim.is_about_places() && claim.values.is_none() || test.is_about_saturation() => {
-                error("id", "nothing is swept beside the series, along which this could be".to_owned())
+                error("id", "nothing is swept beside the series, and this test needs an axis".to_owned())
             }
             None => Ok(()),
         }

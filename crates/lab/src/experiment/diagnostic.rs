@@ -256,6 +256,24 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
 mod tests {
     use super::*;
 
+    /// Wherever a text of the file ends up: TOML has an escape for the character that commands terminals.
+    #[test]
+    fn nothing_of_a_file_commands_a_terminal() {
+        let text: Arc<str> = "a = 1\n".into();
+        let names = ["\u{1b}ual-path", "c"];
+        for error in [
+            Diagnostic::file("x.toml", "\u{1b}[2J"),
+            Diagnostic::text("x.toml", &text, 0..1, "\u{1b}[2J"),
+            Diagnostic::argument("x.toml", "--set a=\u{1b}", "wrong"),
+            Diagnostic::file("x.toml", "wrong").with_help(Some("take \u{1b}".to_owned())),
+            Diagnostic::file("x.toml", "near").expecting("dual-path", names),
+            Diagnostic::file("x.toml", "far").expecting("zzzzzz", names),
+        ] {
+            assert!(error.to_string().contains('\u{fffd}'), "{error}");
+            assert!(!error.to_string().contains('\u{1b}') && !error.render(false).contains('\u{1b}'), "{error}");
+        }
+    }
+
     #[test]
     fn the_one_line_form_starts_with_the_place() {
         let text: Arc<str> = "title = \"é\"\nbuffr = 1\n".into();

@@ -366,8 +366,8 @@ impl Document {
                     let message = format!("`{whole}` names no setting: `{parent}` is not a table");
                     return Err(self.error(span.clone(), message));
                 }
-                let beside = |span: &Range<usize>| span.start > self.text.len();
-                if let Some(place) = place.filter(|place| beside(place) && !beside(span)) {
+                let is_override = |span: &Range<usize>| span.start > self.text.len();
+                if let Some(place) = place.filter(|place| is_override(place) && !is_override(span)) {
                     let message = format!("this gives all of `{parent}`, of which the file sweeps `{whole}`");
                     let help = format!(
                         "give only parts of it, or sweep something else in its place, as by `--set 'sweep.{parent}=[…]'`"
@@ -375,7 +375,7 @@ impl Document {
                     return Err(self.error(place, message).with_help(Some(help)));
                 }
                 let inner = path[depth + 1..].join(".");
-                let message = format!("`{whole}` is a part of `{parent}`, which is given as a whole beside it");
+                let message = format!("`{whole}` is a part of `{parent}`, which is given as a whole");
                 let help = format!("replace that: `{parent} = {{ {inner} = … }}`");
                 return Err(self.error(span.clone(), message).with_help(Some(help)));
             };

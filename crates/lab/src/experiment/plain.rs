@@ -27,7 +27,7 @@ impl Experiment {
         })
     }
 
-    /// An algorithm among the swept values that there is not: a mistake there, and not where one that there is is named.
+    /// The error of a swept algorithm that does not exist, if the one named `elsewhere` does: then the mistake is in the sweep.
     pub(super) fn unknown_swept(&self, elsewhere: &str) -> Option<Diagnostic> {
         Descriptor::named(elsewhere).ok()?;
         let named = self.axes.iter().filter(|axis| axis.key == "algorithm");

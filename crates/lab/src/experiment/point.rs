@@ -144,7 +144,7 @@ pub struct Coordinate {
 impl Coordinate {
     /// The value as text, without quotes around strings.
     pub fn text(&self) -> String {
-        self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
+        plain_text(&self.value)
     }
 
     /// The value in a legend, where words speak for themselves, and numbers do not: `central-buffer`, `destinations 6`.
@@ -152,6 +152,11 @@ impl Coordinate {
         let name = self.key.rsplit('.').next().unwrap_or(&self.key);
         if self.value.is_string() { self.text() } else { format!("{name} {}", self.text()) }
     }
+}
+
+/// A value as text, without quotes around strings.
+pub(crate) fn plain_text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Hexadecimal SHA-256.

@@ -20,7 +20,7 @@ pub(super) struct Pending {
 pub(super) enum Evidence {
     /// Whether the mean of these differences is at most 0.
     Differences(Vec<f64>),
-    /// Whether the mean of these is 0, give or take; and whether some that are all equal are certain, few as they are.
+    /// Whether the mean of these is 0 within a tolerance; and whether equal ones are certain even if they are few.
     Deviations(Vec<f64>, f64, bool),
     /// Whether the mean of these shares lies between two bounds.
     Shares { of: Vec<f64>, least: f64, most: f64 },

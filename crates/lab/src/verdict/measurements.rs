@@ -10,7 +10,7 @@ use crate::experiment::Experiment;
 use crate::experiment::claim::{Claim, Scope, Test};
 use crate::experiment::file::TimeUnit;
 use crate::experiment::idle::draws_nothing;
-use crate::experiment::point::{Coordinate, Point};
+use crate::experiment::point::{Coordinate, Point, plain_text};
 use crate::runs::replication::Replication;
 use crate::runs::scenarios::Job;
 use crate::runs::stopping::Outcome;
@@ -40,8 +40,7 @@ pub(crate) struct AxisPlace {
 
 impl AxisPlace {
     fn new(value: &Json) -> Self {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Self { text, number: value.as_f64() }
+        Self { text: plain_text(value), number: value.as_f64() }
     }
 
     /// Whether it is the same value, however a number is written.
@@ -77,7 +76,7 @@ pub(crate) struct Measurements<'a> {
 }
 
 impl<'a> Measurements<'a> {
-    /// Of a claim that is about the axes and the quantity of `about`.
+    /// What a claim is judged on in an experiment; `about` is the one whose axes and quantity the claim speaks of.
     pub(crate) fn new(
         (experiment, about): (&Experiment, &Experiment),
         claim: &'a Claim,
@@ -287,7 +286,7 @@ impl<'a> Measurements<'a> {
     }
 }
 
-/// Whether replications are equal because nothing in them is random, or rest on so many messages that these would have shown a difference.
+/// Whether equal replications are enough: nothing in them is random, or they measured so many messages that a difference would have shown.
 fn equal_are_certain(experiment: &Experiment, point: &Point, of_point: &PointRuns) -> bool {
     let seen = of_point.runs.iter().map(|run| match run {
         Replication::Simulated(run) => run.messages.measured,

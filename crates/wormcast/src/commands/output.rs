@@ -155,7 +155,7 @@ impl Files {
     }
 }
 
-/// What a file is that commands read and no output makes: whoever leaves the name of an output out gives that of such a file in its place.
+/// What kind of input a file is, if it is one that no output option writes. Whoever forgets the name of an output gives the name of an input in its place.
 fn replaced_input(path: &Path) -> Option<&'static str> {
     let mut start = [0; 16];
     let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
