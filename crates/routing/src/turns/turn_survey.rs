@@ -264,11 +264,7 @@ struct Flow {
     others: Vec<[f64; TOGETHER]>,
     other_targets: Vec<u64>,
     candidates: Vec<usize>,
-    /// Where the traffic is that arrives at the router, its target, and the link by which it arrives, or [`ALL`] if it may take all of the nearest channels.
-    arriving: Vec<(usize, u32, u32)>,
 }
-
-const ALL: u32 = u32::MAX;
 
 impl<'a> TurnSurvey<'a> {
     fn new(links: &'a Links<'a>) -> Self {
@@ -306,7 +302,6 @@ impl<'a> TurnSurvey<'a> {
                 others: vec![[0.0; TOGETHER]; degree],
                 other_targets: vec![0; degree],
                 candidates: Vec::with_capacity(degree),
-                arriving: Vec::new(),
             },
         }
     }
@@ -423,26 +418,16 @@ impl Flow {
         for target in members(targets) {
             self.all[target] = senders as f64;
         }
-        // Where it is first, so that one does not wait for the other: the traffic is far away in memory.
-        self.arriving.clear();
         for (position, prohibited) in prohibited.iter().enumerate() {
             let Entering { targets: arriving, at } = std::mem::take(&mut self.entering[places.start + position]);
             targets |= arriving & !prohibited;
             for (at, target) in (at..).zip(members(arriving)) {
-                self.arriving.push((
-                    at,
-                    target as u32,
-                    if prohibited & 1 << target == 0 { ALL } else { position as u32 },
-                ));
-            }
-        }
-        for index in 0..self.arriving.len() {
-            let (at, target, arriving) = self.arriving[index];
-            let (target, crossing) = (target as usize % TOGETHER, self.crossing[at]);
-            if arriving == ALL {
-                self.all[target] += crossing;
-            } else {
-                self.divide(links, places.clone(), leading, (arriving as usize, target, crossing));
+                let crossing = self.crossing[at];
+                if prohibited & 1 << target == 0 {
+                    self.all[target] += crossing;
+                } else {
+                    self.divide(links, places.clone(), leading, (position, target, crossing));
+                }
             }
         }
         self.chosen.clear();
