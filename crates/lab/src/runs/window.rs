@@ -78,9 +78,9 @@ pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
     uncorrelated && !drifts(runs) && !runs.iter().any(Replication::is_saturated)
 }
 
-/// The cycles that messages of a run take in an empty network, on average.
+/// The cycles that messages of a run take in an empty network, on average, with the worms that their sources send before the last one.
 fn empty_latency(run: &RunResult) -> f64 {
-    run.latency.parts.startup + run.latency.parts.network
+    run.window.own_wait + run.latency.parts.startup + run.latency.parts.network
 }
 
 /// The share of a run's window that lies before a message of the first cycle can have arrived.

@@ -79,7 +79,10 @@ impl Measurements<'_> {
         match interval {
             // What the sweep calls saturated is never stable here, and what has settled is never saturated.
             Some((mean, half)) if mean + half <= SHORTFALL && outcome != Outcome::Saturated => State::Stable,
-            Some((mean, half)) if mean - half > BACKLOG => State::Saturated,
+            // What falls behind in a short window may be a network that fills, unless the sweep has looked at that.
+            Some((mean, half)) if mean - half > BACKLOG && (outcome == Outcome::Saturated || are_long(runs)) => {
+                State::Saturated
+            }
             Some((mean, half))
                 if mean - half > SHORTFALL
                     && matches!(outcome, Outcome::Unsettled | Outcome::Saturated)

@@ -173,6 +173,10 @@ pub struct Window {
     /// Deliveries made in it, of whatever message.
     #[serde(default)]
     pub delivered: u64,
+    /// The cycles that a message generated in it waits at its source, on average, for worms of its own that go before its last one: also in an empty network, in which it takes
+    /// these beside the startup and network parts of its latency.
+    #[serde(default)]
+    pub own_wait: f64,
 }
 
 /// Shares of the measured window, over the channels between routers.

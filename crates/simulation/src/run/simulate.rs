@@ -9,7 +9,7 @@ use wormcast_multicast::{ContractViolation, Descriptor, Itinerary, Multicast, Pl
 use wormcast_routing::{ClosedForm, NoRoute};
 
 use crate::config::switching::SelectionPolicy;
-use crate::config::{Mode, Warmup};
+use crate::config::{Mode, StartupMode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
 use crate::run::batches::BACKLOG;
@@ -27,7 +27,7 @@ use crate::wormhole::worm::parts::{Parts, PartsEngine};
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 10;
+pub const MODEL_VERSION: u32 = 11;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
@@ -399,6 +399,44 @@ impl Bounds {
     }
 }
 
+/// The worms that messages send from their sources before the last one, which waits for them.
+#[derive(Default)]
+struct OwnWorms {
+    /// Their number.
+    before: u64,
+    /// As many of them as share an injection channel with the last.
+    in_turn: u64,
+    /// The flits of these, and their number in plans that nobody forwards.
+    flits: u64,
+    direct: u64,
+}
+
+impl OwnWorms {
+    fn add(&mut self, config: &EngineConfig, length: u32, plan: &Plan) {
+        let at_source = plan.worms.iter().filter(|worm| worm.after.is_none()).count() as u64;
+        let before = at_source.saturating_sub(1);
+        let in_turn = before / u64::from(config.ports.injection);
+        self.before += before;
+        self.in_turn += in_turn;
+        self.flits += in_turn * u64::from(length + config.header_flits);
+        if plan.worms.len() as u64 == at_source {
+            self.direct += in_turn;
+        }
+    }
+
+    /// What the last worm waits for them in an empty network, on average over so many messages: for the processor, or for an injection channel, which is taken for about as long as the worm
+    /// before takes in the `network`.
+    fn wait(&self, config: &EngineConfig, network: f64, messages: u64) -> f64 {
+        let mean = |sum: u64| sum as f64 / messages.max(1) as f64;
+        let startup = f64::from(config.startup);
+        let injection = mean(self.flits).max(mean(self.direct) * network);
+        match config.startup_mode {
+            StartupMode::Serial => injection.max(mean(self.before) * startup),
+            StartupMode::PerPort => injection + mean(self.in_turn) * startup,
+        }
+    }
+}
+
 /// Feeds messages to an engine, and opens and closes the recorder's measurement window.
 struct RunLoop<'a, E> {
     scenario: &'a Scenario,
@@ -406,12 +444,21 @@ struct RunLoop<'a, E> {
     bounds: Bounds,
     /// The largest contention-free bound of the messages so far.
     slowest: Cycle,
+    /// Of messages generated in the window.
+    own_worms: OwnWorms,
     checker: PlanChecker<'a>,
 }
 
 impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
     fn new(scenario: &'a Scenario, engine: E) -> Self {
-        Self { scenario, engine, bounds: Bounds::of(scenario), slowest: 0, checker: PlanChecker::of(scenario) }
+        Self {
+            scenario,
+            engine,
+            bounds: Bounds::of(scenario),
+            slowest: 0,
+            own_worms: OwnWorms::default(),
+            checker: PlanChecker::of(scenario),
+        }
     }
 
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
@@ -480,6 +527,9 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 self.check(&plan, &multicast)?;
             }
             self.slowest = self.slowest.max(self.bounds.of_plan(message.length, &plan));
+            if plan.worms.len() > 1 && self.engine.observer().0.window_is_open() {
+                self.own_worms.add(&scenario.engine, message.length, &plan);
+            }
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {
                 let Messages { in_flight: waiting, .. } = self.engine.observer().0.messages(0);
                 return Err(SimulationError::OutOfMemory { cycle: message.at, waiting });
@@ -611,7 +661,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let flit_hops = released + self.crossing().1.held.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
-        let window = recorder.window;
+        let mut window = recorder.window;
+        window.own_wait = self.own_worms.wait(&scenario.engine, latency.parts.network, window.generated);
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from) as f64;
         let load = |flits: u64| if window.to > window.from { flits as f64 / node_cycles } else { 0.0 };
         let behind = recorder.behind(BACKLOG, self.slowest);

@@ -729,6 +729,16 @@ fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
         assert_eq!(folder.bytes("results/store.db"), bytes, "it is only read");
         merged
     };
+    // With the experiment, as many as without, however much of the descriptions is lost.
+    for half in [bytes.len() / 2, bytes.len() / 3] {
+        let cut = merged(&bytes[..half]);
+        let alone = cut.stdout.clone();
+        std::fs::remove_file(folder.path().join("rescued.db")).unwrap();
+        let of = folder.run(&["merge", "results/store.db", "--store=rescued.db", "--experiment=torn.toml"]);
+        assert_eq!(of.code, 1, "{}", of.stderr);
+        assert_eq!(alone.lines().next(), of.stdout.lines().next(), "{}", of.stderr);
+        assert!(alone.contains("results added") && !alone.starts_with("0 "), "{alone}");
+    }
     // The end is cut off, also in the middle of a page.
     for lost in [4096, 3 * 4096, 5000] {
         let cut = merged(&bytes[..bytes.len() - lost]);
@@ -1081,4 +1091,199 @@ fn no_output_replaces_an_experiment_a_network_or_a_store() {
     assert!(store.contains("this is a result store, which `--store` takes"), "{store}");
     let named = folder.run(&["sweep", "--name", "my.toml"]).bad_input();
     assert!(named.contains("is the name of a file"), "{named}");
+}
+
+/// The command that a warning recommends has nothing to warn of itself.
+#[test]
+fn the_analysis_that_is_advised_is_quiet() {
+    let folder = folder();
+    for (topology, algorithm, settings) in [
+        ("mesh:4x4", "column-path", &["switching.consumption_ports=1"][..]),
+        ("mesh:4x4", "dual-path", &["switching.consumption_ports=1", "switching.virtual_channels=2"]),
+        ("mesh:4x4", "xy-tree", &["switching.replication=lockstep", "switching.buffer=2"]),
+        (
+            "mesh:4x4",
+            "xy-tree",
+            &["switching.replication=independent", "switching.buffer=2", "switching.reservation=separate"],
+        ),
+        ("torus:4x4", "separate", &["routing=e-cube"]),
+        ("torus:4x4", "separate", &["routing=e-cube", "switching.virtual_channels=2", "switching.consumption_ports=2"]),
+        ("torus:4x4", "separate", &["routing=dateline", "switching.virtual_channels=2"]),
+    ] {
+        let mut words = vec!["simulate".to_owned(), "idle.toml".to_owned(), "--seed=1".to_owned()];
+        let own = [format!("topology={topology}"), format!("algorithm={algorithm}")];
+        words.extend(own.iter().map(String::as_str).chain(settings.iter().copied()).map(|set| format!("--set={set}")));
+        let run = folder.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let Some(advised) = run.stderr.split('`').find(|part| part.starts_with("wormcast routing ")) else {
+            assert!(settings.contains(&"routing=dateline"), "{words:?}: {run:?}");
+            continue;
+        };
+        let said = folder.run(&advised.split(' ').skip(1).collect::<Vec<_>>()).success();
+        assert!(said.contains("deadlock-free     no"), "{advised}: {said}");
+    }
+}
+
+#[test]
+fn names_of_files_fit_what_is_written() {
+    let folder = folder();
+    folder.write("base2.toml", IDLE.as_bytes());
+    let arrivals = IDLE.lines().find(|line| line.contains("arrivals")).unwrap();
+    let traced = IDLE.replace(arrivals, "traffic.trace = 'lat.trace'").replace("traffic.length = 16\n", "");
+    let traced = traced.replace("traffic.multicast.destinations = 4\nrun.messages = 100\n", "");
+    folder.write("t.toml", traced.as_bytes());
+    folder.write("net.edges", b"0 1\n1 2\n");
+    for (command, option, name, ending) in [
+        ("simulate idle.toml", "--timeline", "t.svg", "`.json`"),
+        ("simulate idle.toml", "--replay", "r.json", "`.replay`"),
+        ("routing --topology=mesh:3x3 --routing=e-cube", "--numbering", "n.toml", "`.csv`"),
+        ("routing --topology=net.edges --routing=up-down", "--export", "x.csv", "`.lfts` or `.txt`"),
+        ("routing --topology=torus:4 --routing=e-cube --reachable", "--witness", "w.csv", "`.trace`"),
+    ] {
+        let words: Vec<&str> = command.split(' ').chain([option, name]).collect();
+        let said = folder.run(&words).bad_input();
+        let expected = format!("`{option}` writes no `{name}`: expected a name that ends in {ending}");
+        assert!(said.contains(&expected), "{said}");
+        assert!(!folder.path().join(name).exists());
+    }
+    for command in ["sweep idle.toml", "merge idle.toml", "reproduce paper-1-table-1"] {
+        let said = folder.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["--store=s.csv"]].concat()).bad_input();
+        assert!(said.contains("of another kind: expected one that ends in `.db`"), "{said}");
+    }
+    // The file that may be meant where there is none.
+    for (command, meant) in [
+        ("sweep base2", "did you mean `base2.toml`?"),
+        ("compare base2", "did you mean the file `base2.toml`?"),
+        ("sweep idel.toml", "did you mean `idle.toml`?"),
+        ("topology ./net.edge", "did you mean `./net.edges`?"),
+        ("simulate t.toml", "did you mean `late.trace`?"),
+        ("routing --topology=net.edges --tables=net.edgs", "did you mean `net.edges`?"),
+        ("reproduce paper-1-table-1 --explain 100", "as in `--explain=100`"),
+    ] {
+        let said = folder.run(&command.split(' ').collect::<Vec<_>>()).bad_input();
+        assert!(said.contains(meant), "{command}: {said}");
+    }
+    let axis = folder.run(&[
+        "sweep",
+        "idle.toml",
+        "--set=run.mode=plan",
+        "--set=sweep.seed=[1, 2]",
+        "--set=plot.x=offered_load",
+    ]);
+    let axis = axis.bad_input();
+    assert!(axis.contains("is not measured in this experiment") && axis.contains("expected one of seed"), "{axis}");
+}
+
+#[test]
+fn a_cycle_over_waypoints_has_its_worms() {
+    for (topology, routing) in [
+        ("hyperx:3x3", "valiant"),
+        ("hyperx:4x4", "ugal"),
+        ("dragonfly:p=1,a=2,h=1", "valiant-group"),
+        ("slimfly:q=5", "valiant"),
+    ] {
+        let said = wormcast(&[
+            "routing",
+            "--topology",
+            topology,
+            "--routing",
+            routing,
+            "--virtual-channels=1",
+            "--format=json",
+        ]);
+        let closed_by = &said.json()["closed_by"];
+        let examples = |step: &Value| step["examples"].as_array().map_or(0, Vec::len);
+        let steps = closed_by.as_array().expect("a cycle");
+        assert!(!steps.is_empty() && steps.iter().all(|step| examples(step) > 0), "{topology} {routing}: {closed_by}");
+    }
+}
+
+#[test]
+fn what_is_written_another_way_is_told() {
+    let set = |setting: &str| folder().run(&["simulate", "idle.toml", &format!("--set={setting}")]).bad_input();
+    for (setting, expected) in [
+        ("topology={ mesh = [4, 4] }", "`mesh` is given as text, as in \"mesh:16x16\""),
+        ("topology={ rondom = { nodes = 9 } }", "did you mean `random`?"),
+        ("topology={}", "an empty table, expected a topology as text"),
+        // A preset of another paper is another machine's.
+        ("timing={ preset = 'paper-2' }", "expected one of paper-1, ncube-2, paper-4"),
+        ("traffic.length={ uniform = [10] }", "a list of length 1, expected two numbers"),
+    ] {
+        let said = set(setting);
+        assert!(said.contains(expected), "{setting}: {said}");
+    }
+}
+
+/// What a run does not leave room for is told with a network of the family whose runs fit.
+#[test]
+fn a_run_that_does_not_fit_names_a_smaller_network() {
+    let run = |topology: &str, memory: &str| {
+        let folder = folder();
+        let mut command = crate::command(&["simulate", "idle.toml", &format!("--set=topology={topology}")]);
+        command.env("WORMCAST_MEMORY", memory).current_dir(folder.path());
+        crate::outcome(command.spawn().expect("the command starts"))
+    };
+    let said = run("mesh:512x512", "100MB").bad_input();
+    let smaller = said.split('`').find(|spec| spec.starts_with("mesh:")).unwrap_or_else(|| panic!("{said}"));
+    assert!(said.contains("a run on mesh:512x512 needs about") && said.contains("starts, with about"), "{said}");
+    // What its messages take is another matter.
+    assert_ne!(run(smaller, "100MB").code, 2);
+}
+
+/// Nothing is random here: what a sum is rounded to decided between open, best and worse.
+const EQUAL: &str = r#"
+topology = "mesh:4x4"
+[traffic]
+arrivals = { process = "burst" }
+length = 8
+multicast.destinations = "all"
+[stop]
+min_replications = 5
+max_replications = 5
+[sweep]
+algorithm = ["dual-path", "column-path", "u-mesh"]
+timing.startup = [100, 200]
+[[claim]]
+id = "a"
+text = "dual-path is best"
+order = { lower = ["dual-path"], higher = ["column-path"] }
+"#;
+
+#[test]
+fn equal_differences_are_open_below_thirty_pairs_and_certain_from_there() {
+    let folder = Folder::with(&[("equal.toml", EQUAL)]);
+    for count in [3, 5, 10, 12, 20, 29, 30, 37] {
+        let stop = format!("--set=stop={{ min_replications = {count}, max_replications = {count} }}");
+        let swept = folder.run(&["sweep", "equal.toml", &stop]).success();
+        let expected = if count < 30 { "inconclusive" } else { "reproduced" };
+        let verdict = swept.lines().find(|line| line.contains("dual-path is best")).unwrap();
+        assert!(verdict.contains(expected), "{count}: {swept}");
+        let compared = folder.run(&["compare", "equal.toml", &stop, "--format=json"]);
+        let compared: Value = serde_json::from_str(&compared.success()).expect("JSON");
+        for point in compared["points"].as_array().unwrap() {
+            assert_eq!(point["best"].is_null(), count < 30, "{count}: {point}");
+            for standing in point["standings"].as_array().unwrap() {
+                assert_eq!(standing["difference"]["half_width"].as_f64().unwrap_or(0.0), 0.0, "{count}: {standing}");
+            }
+        }
+    }
+    // They differ, so that more pairs decide.
+    let stop = "--set=stop={ min_replications = 3, max_replications = 3 }";
+    let decided = folder.run(&["compare", "equal.toml", stop, "--until-decided=1000", "--format=json"]).success();
+    let decided: Value = serde_json::from_str(&decided).expect("JSON");
+    assert!(decided["points"].as_array().unwrap().iter().all(|point| point["best"] == "dual-path"), "{decided}");
+}
+
+#[test]
+fn a_plot_that_a_logarithmic_axis_leaves_empty_ends_nothing() {
+    let planned = "topology = \"mesh:4x4\"\nrun.mode = \"plan\"\n[traffic]\narrivals = { process = \"burst\" }\nmulticast.destinations = 5\n[sweep]\nalgorithm = [\"dual-path\", \"separate\"]\nseed = [1, 2]\n[plot]\ny = [\"plan.contention\", \"plan.steps\"]\ny_scale = \"log\"\n";
+    let folder = Folder::with(&[("log.toml", planned)]);
+    let swept = folder.run(&["sweep", "log.toml"]);
+    assert_eq!(swept.code, 0, "{}", swept.stderr);
+    assert!(
+        swept.stderr.contains("no point has `plan.contention` above 0, as logarithmic axes need"),
+        "{}",
+        swept.stderr
+    );
+    assert!(folder.files("results").contains(&"log-plan-steps.svg".to_owned()));
+    folder.run(&["report", "log.toml"]).success();
 }
