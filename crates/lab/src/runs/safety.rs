@@ -52,7 +52,10 @@ impl Experiment {
                 spec.algorithm, spec.topology
             )
         };
-        Ok(unsafe_points.into_iter().map(sentence).chain(skipped.into_iter().map(not_analysed)).collect())
+        // What differs between points need not make a difference to what is said.
+        let mut said = HashSet::new();
+        let all = unsafe_points.into_iter().map(sentence).chain(skipped.into_iter().map(not_analysed));
+        Ok(all.filter(|sentence| said.insert(sentence.clone())).collect())
     }
 }
 

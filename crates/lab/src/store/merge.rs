@@ -81,6 +81,7 @@ impl Store {
         mut with: impl FnMut((String, String)) -> Result<(), StoreError>,
     ) -> Result<bool, StoreError> {
         let fail = |error| failure(&self.path, error);
+        let mut whole = true;
         for order in ["ASC", "DESC"] {
             let query = format!("SELECT config_hash, description FROM points ORDER BY config_hash {order}");
             let mut statement = self.connection.prepare(&query).map_err(fail)?;
@@ -93,12 +94,14 @@ impl Store {
                 };
                 match row {
                     Ok(row) => with(row)?,
+                    // A row of a page that has been lost in part.
+                    Err(rusqlite::Error::InvalidColumnType(..)) => whole = false,
                     Err(error) if is_damage(&error) => break false,
                     Err(error) => return Err(fail(error)),
                 }
             };
             if ended {
-                return Ok(order == "ASC");
+                return Ok(whole && order == "ASC");
             }
         }
         Ok(false)

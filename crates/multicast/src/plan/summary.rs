@@ -21,7 +21,7 @@ pub enum PortModel {
     /// One worm.
     #[default]
     One,
-    /// One worm on each of its channels.
+    /// One worm on each of its channels; a node that shares its router with others sends one.
     All,
 }
 

@@ -399,10 +399,12 @@ impl Bounds {
     }
 }
 
-/// The worms that messages send from their sources before the last one, which waits for them.
+/// The worms that messages send from their sources before the last one, which waits for them: sums over the deliveries that the messages ask for.
 #[derive(Default)]
 struct OwnWorms {
-    /// Their number.
+    /// The deliveries.
+    deliveries: u64,
+    /// The number of these worms.
     before: u64,
     /// As many of them as share an injection channel with the last.
     in_turn: u64,
@@ -412,22 +414,27 @@ struct OwnWorms {
 }
 
 impl OwnWorms {
-    fn add(&mut self, config: &EngineConfig, length: u32, plan: &Plan) {
+    fn add(&mut self, config: &EngineConfig, length: u32, destinations: usize, plan: &Plan) {
+        let deliveries = destinations as u64;
+        self.deliveries += deliveries;
+        if plan.worms.len() < 2 {
+            return;
+        }
         let at_source = plan.worms.iter().filter(|worm| worm.after.is_none()).count() as u64;
         let before = at_source.saturating_sub(1);
         let in_turn = before / u64::from(config.ports.injection);
-        self.before += before;
-        self.in_turn += in_turn;
-        self.flits += in_turn * u64::from(length + config.header_flits);
+        self.before += before * deliveries;
+        self.in_turn += in_turn * deliveries;
+        self.flits += in_turn * u64::from(length + config.header_flits) * deliveries;
         if plan.worms.len() as u64 == at_source {
-            self.direct += in_turn;
+            self.direct += in_turn * deliveries;
         }
     }
 
-    /// What the last worm waits for them in an empty network, on average over so many messages: for the processor, or for an injection channel, which is taken for about as long as the worm
+    /// What the last worm waits for them in an empty network, on average over deliveries: for the processor, or for an injection channel, which is taken for about as long as the worm
     /// before takes in the `network`.
-    fn wait(&self, config: &EngineConfig, network: f64, messages: u64) -> f64 {
-        let mean = |sum: u64| sum as f64 / messages.max(1) as f64;
+    fn wait(&self, config: &EngineConfig, network: f64) -> f64 {
+        let mean = |sum: u64| sum as f64 / self.deliveries.max(1) as f64;
         let startup = f64::from(config.startup);
         let injection = mean(self.flits).max(mean(self.direct) * network);
         match config.startup_mode {
@@ -446,6 +453,8 @@ struct RunLoop<'a, E> {
     slowest: Cycle,
     /// Of messages generated in the window.
     own_worms: OwnWorms,
+    /// When the last message that counts was generated.
+    last_counted: Cycle,
     checker: PlanChecker<'a>,
 }
 
@@ -457,6 +466,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             bounds: Bounds::of(scenario),
             slowest: 0,
             own_worms: OwnWorms::default(),
+            last_counted: 0,
             checker: PlanChecker::of(scenario),
         }
     }
@@ -467,6 +477,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let mut limit = scenario.run.max_cycles.unwrap_or(Cycle::MAX);
         if scenario.mode != Mode::Steady {
             self.open_window();
+        } else if scenario.traffic.comes_in_batches() {
+            self.engine.observer_mut().0.count_batches();
         }
         let mut deadlock = None;
         // Whether the run ends before the network could deliver everything, and whether it does so before everything was generated.
@@ -527,8 +539,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 self.check(&plan, &multicast)?;
             }
             self.slowest = self.slowest.max(self.bounds.of_plan(message.length, &plan));
-            if plan.worms.len() > 1 && self.engine.observer().0.window_is_open() {
-                self.own_worms.add(&scenario.engine, message.length, &plan);
+            if self.engine.observer().0.window_is_open() {
+                self.own_worms.add(&scenario.engine, message.length, multicast.destinations().len(), &plan);
             }
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {
                 let Messages { in_flight: waiting, .. } = self.engine.observer().0.messages(0);
@@ -568,6 +580,9 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         if deadlock.is_none() && !self.engine.is_empty() {
             deadlock = self.engine.deadlock();
         }
+        if cut_short {
+            self.engine.observer_mut().0.leave_out_last_batch();
+        }
         self.close_window();
         let end = End { deadlock, given_up, cut_short };
         Ok(self.result(seed, end))
@@ -590,10 +605,16 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         if message == first {
             self.open_window();
         }
-        if message == first + count {
+        // Where messages come in batches, the next one closes it.
+        let is_behind = message >= first + count && self.engine.observer().0.window_is_open();
+        let closes = is_behind && (!self.scenario.traffic.comes_in_batches() || at > self.last_counted);
+        if closes {
             self.close_window();
         }
-        message == first + count
+        if message < first + count {
+            self.last_counted = at;
+        }
+        closes
     }
 
     /// Cycles to wait after the window for its last messages; `None` if there is no hope of delivering them.
@@ -662,7 +683,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
         let mut window = recorder.window;
-        window.own_wait = self.own_worms.wait(&scenario.engine, latency.parts.network, window.generated);
+        window.own_wait = self.own_worms.wait(&scenario.engine, latency.parts.network);
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from) as f64;
         let load = |flits: u64| if window.to > window.from { flits as f64 / node_cycles } else { 0.0 };
         let behind = recorder.behind(BACKLOG, self.slowest);

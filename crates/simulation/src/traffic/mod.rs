@@ -121,6 +121,14 @@ impl CheckedTraffic {
         }
     }
 
+    /// Whether many messages may come in one cycle, and none for long.
+    pub(crate) fn comes_in_batches(&self) -> bool {
+        match self {
+            Self::Trace(_) => true,
+            Self::Random(random) => matches!(random.arrivals, CheckedArrivals::Burst { .. }),
+        }
+    }
+
     /// Whether the lengths of messages are in bytes.
     pub(crate) fn is_in_bytes(&self) -> bool {
         matches!(self, Self::Random(random) if matches!(random.length, Length::Bytes(_)))

@@ -62,7 +62,7 @@ fn runs_that_end_before_their_first_measured_message_are_refused() {
 
 /// A run whose next message comes after its limit had been called saturated though all that it measures was delivered, and its loads were those of one cycle.
 #[test]
-fn a_window_within_one_cycle_is_not_saturated_and_has_no_load() {
+fn a_window_of_one_burst_lasts_until_the_next() {
     let burst = [
         "--set=traffic={ arrivals = { process = 'burst', interval = 20000 }, multicast.destinations = 5 }",
         "--set=run={ mode = 'steady', warmup = { messages = 16 }, messages = 8 }",
@@ -72,7 +72,7 @@ fn a_window_within_one_cycle_is_not_saturated_and_has_no_load() {
     let found = folder.run(&[&["simulate", "idle.toml", "--format=json"][..], &burst].concat()).json();
     assert_eq!(
         (&found["saturated"], &found["offered_load"], &found["given_up"]),
-        (&false.into(), &0.0.into(), &Value::Null)
+        (&false.into(), &(5.0 * 32.0 / 20000.0).into(), &Value::Null)
     );
     let text = folder.run(&[&["simulate", "idle.toml"][..], &burst].concat()).success();
     assert!(text.contains("  window            too few messages to say whether they pile up"), "{text}");
@@ -1286,4 +1286,93 @@ fn a_plot_that_a_logarithmic_axis_leaves_empty_ends_nothing() {
     );
     assert!(folder.files("results").contains(&"log-plan-steps.svg".to_owned()));
     folder.run(&["report", "log.toml"]).success();
+}
+
+/// A window that cuts a burst in two counts whole bursts with the time that belongs to them.
+#[test]
+fn windows_of_bursts_count_whole_bursts() {
+    let text = "topology = \"mesh:6x6\"\nalgorithm = \"dual-path\"\ntiming.startup = 50\n[traffic]\narrivals = { process = \"burst\", interval = 20000 }\nlength = 20\nmulticast.destinations = 5\n";
+    let trace: String = (0..40)
+        .flat_map(|burst| (0..16).map(move |node| format!("{} {node} 20 {}\n", 5000 * burst, (node + 5) % 16)))
+        .collect();
+    let traced = "topology = \"mesh:4x4\"\nalgorithm = \"dual-path\"\ntiming.startup = 50\ntraffic.trace = \"t.trace\"\nrun.mode = \"steady\"\n";
+    let folder = Folder::with(&[("bursts.toml", text), ("t.trace", &trace), ("traced.toml", traced)]);
+    for (file, messages, warmup, load) in [
+        ("bursts.toml", 395, "30000", 0.005),
+        ("bursts.toml", 396, "30000", 0.005),
+        ("bursts.toml", 400, "30000", 0.005),
+        ("bursts.toml", 1000, "{ messages = 5 }", 0.005),
+        ("bursts.toml", 382, "'auto'", 0.005),
+        ("traced.toml", 95, "5000", 20.0 / 5000.0),
+        ("traced.toml", 96, "{ messages = 3 }", 20.0 / 5000.0),
+    ] {
+        let [messages, warmup] = [format!("--set=run.messages={messages}"), format!("--set=run.warmup={warmup}")];
+        let run = folder.run(&["simulate", file, &messages, &warmup, "--format=json"]);
+        let run: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+        assert_eq!(run["saturated"], false, "{messages} {warmup}: {run}");
+        for of in ["offered_load", "delivered_load"] {
+            let found = run[of].as_f64().unwrap();
+            assert!((found / load - 1.0).abs() < 1e-9, "{messages} {warmup}: {of} {found}");
+        }
+        assert_eq!(run["messages"]["measured"].as_u64().unwrap().to_string(), messages.rsplit('=').next().unwrap());
+    }
+    for cycles in [150_000, 160_100, 169_999] {
+        let cut = ["--set=run.messages=1008", "--set=run.warmup=30000", &format!("--set=run.max_cycles={cycles}")];
+        let cut = folder.run(&[&["simulate", "bursts.toml", "--format=json"][..], &cut].concat());
+        let cut: Value = serde_json::from_str(&cut.stdout).unwrap_or_else(|_| panic!("{cut:?}"));
+        assert!(cut["saturated"] == false && cut["offered_load"].as_f64().unwrap() <= 0.005, "{cycles}: {cut}");
+    }
+    let whole = folder.run(&["simulate", "traced.toml", "--set=run.warmup=10000"]).success();
+    assert!(!whole.contains("too few messages"), "{whole}");
+}
+
+#[test]
+fn small_things_are_told_as_they_are() {
+    let folder = folder();
+    let known = folder.run(&["simulate", "idle.toml", "--set=plot.y=latency.p90"]).bad_input();
+    assert!(known.contains("expected one of") && known.contains("latency.p95"), "{known}");
+    let burst = "--set=traffic.arrivals={ process = 'burst', sources = 10 }";
+    let pattern = "--set=traffic.unicast.pattern=transpose";
+    let run = folder.run(&["simulate", "idle.toml", burst, pattern, "--set=traffic.multicast.fraction=0.3"]);
+    assert!(run.stderr.contains("the burst has at most 10 messages"), "{}", run.stderr);
+    let root = folder.run(&["trees", "--topology=mesh:3x3", "--construction=spam", "--root=5"]).bad_input();
+    assert!(root.contains("that of `trees` is `--first`"), "{root}");
+    let swept = format!("{IDLE}algorithm_ = 1\n").replace("algorithm_ = 1\n", "[sweep]\nswitching.buffer = [2, 8]\n");
+    let swept = swept.replace("\"dual-path\"", "\"xy-tree\"");
+    folder.write("swept.toml", format!("{swept}\n[stop]\nmax_replications = 10\n").as_bytes());
+    // Some deadlock.
+    assert_eq!(folder.run(&["sweep", "swept.toml"]).code, 1);
+    folder.run(&["report", "swept.toml"]);
+    let page = folder.files("results").into_iter().find(|name| name.ends_with("-report.md")).expect("a page");
+    assert_eq!(folder.read(&format!("results/{page}")).matches("Worms of xy-tree on mesh:4x4 can deadlock").count(), 1);
+    // Loops and missing entries by coordinates, as everything else of a mesh.
+    folder.write("ring.txt", b"router 0\n0 here\nrouter 1\n0 to 2\nrouter 2\n0 to 1\n");
+    let ring = folder.run(&["routing", "--topology=mesh:3", "--tables=ring.txt"]);
+    assert!(ring.stdout.contains("runs in a loop through router "), "{ring:?}");
+    folder.write("grid.txt", b"router 0\n0 here\nrouter 1\n0 to 4\nrouter 4\n0 to 1\n");
+    let grid = folder.run(&["routing", "--topology=mesh:3x3", "--tables=grid.txt"]);
+    for told in
+        ["1,0 to 0,0: runs in a loop through router 1,", "to node 0,0: channel 1,", "at router 2,0 for node 0,0"]
+    {
+        assert!(grid.stdout.contains(told), "{told}: {}", grid.stdout);
+    }
+}
+
+/// Along intervals or buffers, saturation ends: what is carried where it is claimed to be saturated refutes the claim.
+#[test]
+fn a_value_that_is_carried_is_not_saturated() {
+    let text = "topology = \"mesh:6x6\"\nalgorithm = \"dual-path\"\ntiming.startup = 50\nrun.messages = 720\nrun.warmup = 0\n[stop]\nmin_replications = 5\nmax_replications = 5\n[traffic]\narrivals = { process = \"burst\", interval = 20000 }\nlength = 20\nmulticast.destinations = 5\n[sweep]\nalgorithm = [\"dual-path\"]\n\"traffic.arrivals.interval\" = [100, 5000, 20000]\n[[claim]]\nid = \"s\"\ntext = \"is saturated\"\nsaturates = { series = [\"dual-path\"], before = 20000 }\n";
+    let folder = Folder::with(&[("ends.toml", text)]);
+    let swept = folder.run(&["sweep", "ends.toml"]).success();
+    assert!(swept.contains("interval=100: saturated") && !swept.contains("interval=20000: saturated"), "{swept}");
+    assert!(swept.contains("claim s: not reproduced"), "{swept}");
+    let early = folder.run(&[
+        "sweep",
+        "ends.toml",
+        "--set=topology=bmin:4x2",
+        "--set=sweep.algorithm=['u-min', 'bit-string']",
+        "--set=traffic.multicast.destinations=1",
+        "--set=claim=[]",
+    ]);
+    assert!(early.bad_input().contains("buffered switches replicate: set `switching.model"));
 }
