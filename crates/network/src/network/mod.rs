@@ -218,6 +218,46 @@ impl Network {
         present.then(|| ChannelId::new(outputs.start + skip))
     }
 
+    /// Appends the channels along a dimension of a grid that does not wrap, from a router at one coordinate on to another, and returns the router where they end.
+    /// `None` if there are no such channels.
+    ///
+    /// ```
+    /// use wormcast_network::{RouterId, TopologySpec};
+    ///
+    /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+    /// let mut route = Vec::new();
+    /// assert_eq!(mesh.append_along(RouterId::new(7), 0, (3, 1), &mut route), Some(RouterId::new(5)));
+    /// assert_eq!(route.iter().map(|&channel| mesh.to(channel).raw()).collect::<Vec<_>>(), [6, 5]);
+    /// # Ok::<(), wormcast_network::TopologyError>(())
+    /// ```
+    #[inline]
+    pub fn append_along(
+        &self,
+        router: RouterId,
+        dimension: usize,
+        (here, there): (u32, u32),
+        route: &mut Vec<ChannelId>,
+    ) -> Option<RouterId> {
+        if here == there {
+            return Some(router);
+        }
+        let direction = if here < there { Direction::Positive } else { Direction::Negative };
+        let first = self.channel_along(router, dimension, direction)?;
+        route.push(first);
+        let more = here.abs_diff(there) - 1;
+        if more == 0 {
+            return Some(self.to(first));
+        }
+        // Behind the first, none of the routers is at a border of this dimension: their channels are in like places, and equally far apart.
+        let was_missing = u32::from(direction == Direction::Positive && here == 0);
+        let position = first.raw() - self.first_out[router.index()] + was_missing;
+        let step = self.to(first).raw().wrapping_sub(router.raw());
+        let starts = |hops: u32| self.first_out[router.raw().wrapping_add(hops.wrapping_mul(step)) as usize];
+        let (second, apart) = (starts(1) + position, starts(2).wrapping_sub(starts(1)));
+        route.extend((0..more).map(|hop| ChannelId::new(second.wrapping_add(hop.wrapping_mul(apart)))));
+        Some(RouterId::new(router.raw().wrapping_add((more + 1).wrapping_mul(step))))
+    }
+
     /// In a grid, the dimension and the direction of a channel: that for which [`channel_along`](Self::channel_along) gives it.
     ///
     /// ```
