@@ -63,11 +63,6 @@ impl Mask {
         let or = all.fold((0, 0), |(a, b), (x, y)| (a | x, b | y));
         Self { at: and, mask: (or.0 & !and.0, or.1 & !and.1) }
     }
-
-    /// Two of the same mask whose addresses differ in one bit, as one.
-    fn doubled(self, bit: (u32, u32)) -> Self {
-        Self { at: (self.at.0 & !bit.0, self.at.1 & !bit.1), mask: (self.mask.0 | bit.0, self.mask.1 | bit.1) }
-    }
 }
 
 /// Mask multicast: the header says an address and a mask, and a tree worm goes to the 2^n nodes that both name.
@@ -169,29 +164,35 @@ impl Masks {
     }
 
     /// All masks that name only routers that want the message, or the source.
+    ///
+    /// Each is found once, bit by bit from the lowest: O(routers) for each mask of bits that any of them has.
     fn within(&self) -> Vec<Mask> {
-        let all: HashSet<(u32, u32)> = self.wanted.iter().copied().chain([self.source]).collect();
-        let bits = all.iter().fold((0, 0), |(a, b), &(x, y)| (a | x, b | y));
-        let bit = |of: u32| (0..32).map(|place| 1u32 << place).filter(move |bit| of & bit != 0);
-        let bits: Vec<(u32, u32)> = bit(bits.0).map(|x| (x, 0)).chain(bit(bits.1).map(|y| (0, y))).collect();
-        let mut level: HashSet<Mask> = all.into_iter().map(|at| Mask { at, mask: (0, 0) }).collect();
+        let number = |&(x, y): &(u32, u32)| u64::from(x) << 32 | u64::from(y);
+        let (mut all, source): (Vec<u64>, u64) = (self.wanted.iter().map(number).collect(), number(&self.source));
+        if let Err(place) = all.binary_search(&source) {
+            all.insert(place, source);
+        }
+        let bits = all.iter().fold(0, |bits, at| bits | at);
+        let bits: Vec<u64> = (0..u64::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0).collect();
+        let apart = |number: u64| ((number >> 32) as u32, number as u32);
         let mut found = Vec::new();
-        while !level.is_empty() {
-            let mut next = HashSet::new();
-            for &mask in &level {
-                // The other half is that with the bit set.
-                let free = |&(x, y): &(u32, u32)| {
-                    mask.mask.0 & x == 0 && mask.mask.1 & y == 0 && mask.at.0 & x == 0 && mask.at.1 & y == 0
+        // The addresses that a mask may have, in increasing order, and the bits above its own.
+        let mut open = vec![(0, all, &bits[..])];
+        while let Some((mask, places, above)) = open.pop() {
+            found.extend(places.iter().map(|&at| Mask { at: apart(at), mask: apart(mask) }));
+            for (place, bit) in above.iter().enumerate() {
+                // The other half is that with the bit set; those come in the same order.
+                let mut next = 0;
+                let is_whole = |&at: &u64| {
+                    let other = at | bit;
+                    next += places[next..].iter().take_while(|&&at| at < other).count();
+                    at != other && places.get(next) == Some(&other)
                 };
-                for bit in bits.iter().copied().filter(free) {
-                    let other = Mask { at: (mask.at.0 | bit.0, mask.at.1 | bit.1), ..mask };
-                    if level.contains(&other) {
-                        next.insert(mask.doubled(bit));
-                    }
+                let whole: Vec<u64> = places.iter().copied().filter(is_whole).collect();
+                if !whole.is_empty() {
+                    open.push((mask | bit, whole, &above[place + 1..]));
                 }
             }
-            found.extend(level);
-            level = next;
         }
         found.retain(|&mask| self.gain(mask) > 0);
         found
