@@ -253,8 +253,12 @@ impl Network {
         let position = first.raw() - self.first_out[router.index()] + was_missing;
         let step = self.to(first).raw().wrapping_sub(router.raw());
         let starts = |hops: u32| self.first_out[router.raw().wrapping_add(hops.wrapping_mul(step)) as usize];
-        let (second, apart) = (starts(1) + position, starts(2).wrapping_sub(starts(1)));
-        route.extend((0..more).map(|hop| ChannelId::new(second.wrapping_add(hop.wrapping_mul(apart)))));
+        let (mut place, apart) = (starts(1) + position, starts(2).wrapping_sub(starts(1)));
+        // Mostly they are few, and how many cannot be foreseen: one by one is faster than by vectors and a rest.
+        for _ in 0..more {
+            route.push(ChannelId::new(place));
+            place = place.wrapping_add(apart);
+        }
         Some(RouterId::new(router.raw().wrapping_add((more + 1).wrapping_mul(step))))
     }
 

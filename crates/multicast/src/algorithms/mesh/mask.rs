@@ -167,32 +167,38 @@ impl Masks {
     ///
     /// Each is found once, bit by bit from the lowest: O(routers) for each mask of bits that any of them has.
     fn within(&self) -> Vec<Mask> {
-        let number = |&(x, y): &(u32, u32)| u64::from(x) << 32 | u64::from(y);
-        let (mut all, source): (Vec<u64>, u64) = (self.wanted.iter().map(number).collect(), number(&self.source));
-        if let Err(place) = all.binary_search(&source) {
-            all.insert(place, source);
+        // Coordinates are put together to numbers in which each bit of theirs is one bit.
+        let all = || self.wanted.iter().chain([&self.source]);
+        let (wide, high) = all().fold((0, 0), |(wide, high), &(x, y)| (wide | x, high | y));
+        let height = u32::BITS - high.leading_zeros();
+        let numbers = 1usize << (u32::BITS - wide.leading_zeros() + height);
+        let (number, apart) = (|(x, y): (u32, u32)| x << height | y, |number: u32| (number >> height, number & ((1 << height) - 1)));
+        let bits = number((wide, high));
+        let bits: Vec<u32> = (0..u32::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0).collect();
+        let mut places: Vec<u32> = self.wanted.iter().map(|&at| number(at)).collect();
+        if self.wanted.binary_search(&self.source).is_err() {
+            places.push(number(self.source));
         }
-        let bits = all.iter().fold(0, |bits, at| bits | at);
-        let bits: Vec<u64> = (0..u64::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0).collect();
-        let apart = |number: u64| ((number >> 32) as u32, number as u32);
-        let mut found = Vec::new();
-        // The addresses that a mask may have, in increasing order, and the bits above its own.
-        let mut open = vec![(0, all, &bits[..])];
+        let (mut found, mut present) = (Vec::new(), vec![0u64; numbers.div_ceil(64)]);
+        // The addresses that a mask may have, and the bits above its own.
+        let mut open = vec![(0, places, &bits[..])];
         while let Some((mask, places, above)) = open.pop() {
             found.extend(places.iter().map(|&at| Mask { at: apart(at), mask: apart(mask) }));
+            places.iter().for_each(|&at| present[at as usize / 64] |= 1 << (at % 64));
             for (place, bit) in above.iter().enumerate() {
-                // The other half is that with the bit set; those come in the same order.
-                let mut next = 0;
-                let is_whole = |&at: &u64| {
+                // Whether the other half is there, that with the bit set, cannot be foreseen.
+                let (mut whole, mut count) = (vec![0; places.len()], 0);
+                for &at in &places {
                     let other = at | bit;
-                    next += places[next..].iter().take_while(|&&at| at < other).count();
-                    at != other && places.get(next) == Some(&other)
-                };
-                let whole: Vec<u64> = places.iter().copied().filter(is_whole).collect();
-                if !whole.is_empty() {
+                    whole[count] = at;
+                    count += usize::from(at != other) & (present[other as usize / 64] >> (other % 64)) as usize & 1;
+                }
+                whole.truncate(count);
+                if count > 0 {
                     open.push((mask | bit, whole, &above[place + 1..]));
                 }
             }
+            places.iter().for_each(|&at| present[at as usize / 64] = 0);
         }
         found.retain(|&mask| self.gain(mask) > 0);
         found
