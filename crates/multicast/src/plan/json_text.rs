@@ -188,7 +188,10 @@ impl Room<'_> {
     }
 
     /// A number and a comma.
-    #[expect(clippy::inline_always, reason = "a call would keep the end of the text in memory, and take as long as the number")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would keep the end of the text in memory, and take as long as the number"
+    )]
     #[inline(always)]
     fn item(&mut self, number: u32) {
         if let Some(digits) = self.digits.of(number) {

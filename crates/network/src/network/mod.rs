@@ -362,6 +362,32 @@ mod tests {
     }
 
     proptest! {
+        /// Ways along a dimension are those hop by hop.
+        #[test]
+        fn straight_ways_are_those_of_their_hops(extents in prop::collection::vec(1u32..6, 1..4), from: prop::sample::Index) {
+            let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+            let mesh = build(&format!("mesh:{name}"));
+            let from = RouterId::new(from.index(mesh.routers()) as u32);
+            for (dimension, &extent) in extents.iter().enumerate() {
+                let here = mesh.shape().grid().unwrap().coordinate(from.index(), dimension);
+                for there in 0..extent {
+                    let direction = if there > here { Direction::Positive } else { Direction::Negative };
+                    let (mut at, mut hops) = (from, vec![ChannelId::new(7)]);
+                    for _ in 0..here.abs_diff(there) {
+                        let channel = mesh.channel_along(at, dimension, direction).unwrap();
+                        hops.push(channel);
+                        at = mesh.to(channel);
+                    }
+                    let mut route = vec![ChannelId::new(7)];
+                    prop_assert_eq!(mesh.append_along(from, dimension, (here, there), &mut route), Some(at));
+                    prop_assert_eq!(route, hops);
+                }
+                // Out of the mesh there is no way.
+                let beyond = if here == 0 { None } else { Some((here, here)) };
+                prop_assert!(beyond.is_some() || mesh.append_along(from, dimension, (1, 0), &mut Vec::new()).is_none());
+            }
+        }
+
         #[test]
         fn channels_pair_up_into_links(extents in prop::collection::vec(1u32..5, 1..4), wraps: bool) {
             let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");

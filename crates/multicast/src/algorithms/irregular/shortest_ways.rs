@@ -152,7 +152,8 @@ impl ShortestWays {
                 let level = self.level[channel.index()];
                 let at = network.to(channel);
                 let place = self.places[at.index()];
-                let own = (place != NONE && self.level[self.entered[place as usize].index()] == level).then_some(place as usize);
+                let own = (place != NONE && self.level[self.entered[place as usize].index()] == level)
+                    .then_some(place as usize);
                 // As in the search.
                 let (outputs, permits) = (wanted.outputs(at), wanted.permits(Some(channel)));
                 after.resize(after.len().max(outputs.len()), Part::default());
@@ -227,7 +228,8 @@ mod tests {
 
     /// The trees of both algorithms, by one search from the source and by tables of the targets.
     fn both(trees: &TurnTrees, multicast: &Multicast, by: impl Fn(&ShortestWays, &Wanted<'_>)) -> [[Plan; 2]; 2] {
-        let plan = |grow: &dyn Fn(&Wanted<'_>, &mut Vec<Branch>)| Plan::made(|plan| trees.plan_into(multicast, plan, grow));
+        let plan =
+            |grow: &dyn Fn(&Wanted<'_>, &mut Vec<Branch>)| Plan::made(|plan| trees.plan_into(multicast, plan, grow));
         [tree_zero::grow_by, tree_one::grow_by].map(|grow| {
             let by_ways = plan(&|wanted, branches| {
                 let ways = ShortestWays::new(wanted);
@@ -281,7 +283,8 @@ mod tests {
         let trees = trees("mesh:5x6", "up-down");
         let all: Vec<NodeId> = trees.routing().network().node_ids().collect();
         let multicast = Multicast::new(all[12], &all);
-        let plan = |grow: &dyn Fn(&Wanted<'_>, &mut Vec<Branch>)| Plan::made(|plan| trees.plan_into(&multicast, plan, grow));
+        let plan =
+            |grow: &dyn Fn(&Wanted<'_>, &mut Vec<Branch>)| Plan::made(|plan| trees.plan_into(&multicast, plan, grow));
         let wrong = plan(&|wanted, branches| {
             let mut ways = ShortestWays::new(wanted);
             let order = std::mem::take(&mut ways.order);

@@ -112,7 +112,7 @@ impl Parts {
 }
 
 /// By which output a destination leaves a router. It has to lead nearer to the destination.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
     /// Along this dimension first, and then along the other.
     InOrder(usize),
@@ -561,11 +561,50 @@ impl RoutingRelation for RuleRouting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::mesh::rpm;
+    use crate::plan::Branch;
     use proptest::prelude::*;
     use wormcast_network::TopologySpec;
     use wormcast_routing::ECube;
 
     proptest! {
+        /// Counting destinations in rectangles makes the trees that asking the rule for each in every router makes, branch by branch.
+        #[test]
+        fn trees_by_parts_are_those_of_the_rule(
+            spec in prop::sample::select(vec!["mesh:7x5", "mesh:1x9", "mesh:6x6,nodes=3", "mesh:16x3"]),
+            rule in prop::sample::select(vec![Rule::ByParts(rpm::rule), Rule::InOrder(0), Rule::InOrder(1)]),
+            source: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let node = |pick: &prop::sample::Index| NodeId::new(pick.index(network.nodes()) as u32);
+            let trees = ForkingTrees::new(Box::new(ECube::new(&network).unwrap()), rule, |_, _, _| true);
+            let multicast = Multicast::new(node(&source), &picks.iter().map(node).collect::<Vec<_>>());
+            let mut plain = Tree::default();
+            let mut open = vec![(network.router_of(multicast.source()), None, multicast.destinations().to_vec())];
+            while let Some((at, branch, wanted)) = open.pop() {
+                let offsets = || wanted.iter().map(|&to| (offset(&trees.grid, at, network.router_of(to)), to));
+                let present = offsets().fold(0, |present, ((x, y), _)| present | 1 << Parts::place(x, y));
+                let here: Vec<NodeId> = offsets().filter(|&(to, _)| to == (0, 0)).map(|(_, to)| to).collect();
+                match branch {
+                    Some(branch) => plain.branches[branch as usize] = Branch { delivers: here, ..plain.branches[branch as usize].clone() },
+                    None => plain.delivers = here,
+                }
+                for output in Output::ALL {
+                    let leaves = |&(to, _): &(Offset, NodeId)| to != (0, 0) && rule.output(Parts::of(present), to) == output;
+                    let part: Vec<NodeId> = offsets().filter(leaves).map(|(_, to)| to).collect();
+                    if !part.is_empty() {
+                        let channel = channel_by(&network, at, output);
+                        open.push((network.to(channel), Some(plain.branches.len() as u32), part));
+                        plain.branches.push(Branch { channel, parent: branch, delivers: Vec::new() });
+                    }
+                }
+            }
+            let mut tree = Tree::default();
+            trees.grow_by_parts(multicast.source(), multicast.destinations(), &mut tree);
+            prop_assert_eq!(tree, plain);
+        }
+
         /// Sorting all destinations beforehand makes the trees that asking for each in every router makes, with several nodes at a router, too.
         #[test]
         fn trees_in_order_are_those_by_parts(

@@ -172,7 +172,8 @@ impl Masks {
         let (wide, high) = all().fold((0, 0), |(wide, high), &(x, y)| (wide | x, high | y));
         let height = u32::BITS - high.leading_zeros();
         let numbers = 1usize << (u32::BITS - wide.leading_zeros() + height);
-        let (number, apart) = (|(x, y): (u32, u32)| x << height | y, |number: u32| (number >> height, number & ((1 << height) - 1)));
+        let (number, apart) =
+            (|(x, y): (u32, u32)| x << height | y, |number: u32| (number >> height, number & ((1 << height) - 1)));
         let bits = number((wide, high));
         let bits: Vec<u32> = (0..u32::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0).collect();
         let mut places: Vec<u32> = self.wanted.iter().map(|&at| number(at)).collect();
@@ -310,6 +311,7 @@ impl Algorithm for MaskMulticast {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// The fewest masks that name each of some of 16 places once, for every set of places without a source among them.
     fn fewest() -> Vec<u8> {
@@ -326,6 +328,30 @@ mod tests {
             fewest[set as usize] = fits.map(|cube| fewest[(set & !cube) as usize] + 1).min().unwrap();
         }
         fewest
+    }
+
+    proptest! {
+        /// All masks of a mesh, one by one, by what they name.
+        #[test]
+        fn masks_within_a_set_are_those_that_name_none_beside_it(
+            places in prop::collection::btree_set((0u32..8, 0u32..5), 1..40),
+            source in (0u32..8, 0u32..5),
+        ) {
+            let all: Vec<Mask> = (0..8 * 8 * 8 * 8)
+                .map(|n| Mask { at: (n & 7, n >> 3 & 7), mask: (n >> 6 & 7, n >> 9 & 7) })
+                .filter(|mask| mask.at.0 & mask.mask.0 == 0 && mask.at.1 & mask.mask.1 == 0)
+                .collect();
+            let named = |mask: Mask| (0..8).flat_map(|x| (0..8).map(move |y| (x, y))).filter(move |&at| mask.names(at));
+            let is_within = |mask: Mask| named(mask).all(|at| places.contains(&at) || at == source);
+            let mut expected: Vec<Mask> = all
+                .into_iter()
+                .filter(|&mask| is_within(mask) && named(mask).any(|at| places.contains(&at)))
+                .collect();
+            expected.sort_unstable();
+            let mut within = Masks { wanted: places.iter().copied().collect(), source }.within();
+            within.sort_unstable();
+            prop_assert_eq!(within, expected);
+        }
     }
 
     /// All sets of nodes of a 4x4 mesh, from a source outside of them: every node is named once, no other is, and there are seldom more masks than necessary.

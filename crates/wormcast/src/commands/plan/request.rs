@@ -271,6 +271,28 @@ mod tests {
     use super::*;
     use crate::network::TopologySpec;
 
+    /// Digits at once are those one by one, whatever is behind them.
+    #[test]
+    fn numbers_are_read_at_once() {
+        let numbers =
+            [0, 1, 9, 10, 99, 100, 1023, 65_535, 99_999, 123_456, 1_000_000, 9_999_999, 12_345_678, 99_999_999];
+        for number in numbers {
+            for end in (0..=u8::MAX).filter(|end| !end.is_ascii_digit()) {
+                for rest in [&b""[..], b"5", b"\xff\xff\xff\xff\xff\xff\xff", b"]}\n", b",12345678"] {
+                    let digits = number.to_string();
+                    let text = [digits.as_bytes(), &[end], rest].concat();
+                    assert_eq!(read_number(&text), (number, digits.len()), "{text:?}");
+                }
+            }
+        }
+        assert_eq!(read_number(b""), (0, 0));
+        assert_eq!(read_number(b"12"), (12, 2));
+        // There may be more of them.
+        assert_eq!(read_number(b"1234567890]").1, 8);
+        assert_eq!(read_numbers(b"123456789]"), None);
+        assert_eq!(read_numbers(b"12345678,7]}"), Some((vec![12_345_678, 7], &b"}"[..])));
+    }
+
     /// Lines that are read in haste mean what they mean when they are read with care.
     #[test]
     fn lists_of_numbers_may_be_cut_out() {
