@@ -161,8 +161,8 @@ impl ShortestWays {
                 for &next in outputs {
                     let part = leads.parts[next.index()];
                     after[count] = part;
-                    let is_higher = self.level[next.index()] == level + 1;
-                    count += usize::from(is_higher & (part.end > part.first) & permits(next));
+                    let (is_higher, leads_on) = (self.level[next.index()] == level + 1, part.end > part.first);
+                    count += usize::from(is_higher & leads_on & permits(next));
                 }
                 let after = &after[..count];
                 let word = own.map(|place| (place / 64) as u32);

@@ -185,7 +185,9 @@ impl Masks {
         let mut open = vec![(0, places, &bits[..])];
         while let Some((mask, places, above)) = open.pop() {
             found.extend(places.iter().map(|&at| Mask { at: apart(at), mask: apart(mask) }));
-            places.iter().for_each(|&at| present[at as usize / 64] |= 1 << (at % 64));
+            for &at in &places {
+                present[at as usize / 64] |= 1 << (at % 64);
+            }
             for (place, bit) in above.iter().enumerate() {
                 // Whether the other half is there, that with the bit set, cannot be foreseen.
                 let (mut whole, mut count) = (vec![0; places.len()], 0);
@@ -199,7 +201,9 @@ impl Masks {
                     open.push((mask | bit, whole, &above[place + 1..]));
                 }
             }
-            places.iter().for_each(|&at| present[at as usize / 64] = 0);
+            for &at in &places {
+                present[at as usize / 64] = 0;
+            }
         }
         found.retain(|&mask| self.gain(mask) > 0);
         found
