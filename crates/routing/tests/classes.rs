@@ -738,13 +738,16 @@ fn valiant_leads_over_waypoints() {
     }
 }
 
+/// Pairs of nodes by the virtual channels, each a channel and a number, of which their worms hold the one while they wait for the other.
+type Waiting = BTreeMap<[(ChannelId, u32); 2], BTreeSet<(u32, u32)>>;
+
 /// Virtual channels, as channel and number, that the worms of all pairs hold while they wait for another, by following the worms of each pair over each of its waypoints by themselves.
-fn who_waits(relation: &dyn RoutingRelation, count: u8) -> BTreeMap<[(ChannelId, u32); 2], BTreeSet<(u32, u32)>> {
+fn who_waits(relation: &dyn RoutingRelation, count: u8) -> Waiting {
     let capabilities = relation.capabilities();
     let (network, division) = (relation.network(), capabilities.virtual_channels.unwrap());
     let asked = division.needed().max(count);
     let routers = network.routers() as u64;
-    let mut all = BTreeMap::<_, BTreeSet<_>>::new();
+    let mut all = Waiting::new();
     for (source, target) in network.router_ids().flat_map(|source| network.router_ids().map(move |to| (source, to))) {
         if source == target {
             continue;

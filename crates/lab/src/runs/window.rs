@@ -266,7 +266,9 @@ mod tests {
         // What queues for most of the time is not known after a few times that a message takes.
         let queued = |lasts: u64, latency: f64| {
             let mut runs = with(1000, lasts, 1000);
-            runs.iter_mut().for_each(|run| run.in_time().latency.last.mean = Some(latency));
+            for run in &mut runs {
+                run.in_time().latency.last.mean = Some(latency);
+            }
             are_short(&runs)
         };
         assert!(queued(1999, 201.0) && !queued(1999, 199.0) && !queued(2000, 500.0));

@@ -58,7 +58,7 @@ impl Estimate {
     pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
         let count = values.len() as u32;
         if let [first, others @ ..] = values
-            && others.iter().all(|value| value == first)
+            && others.iter().all(|value| value.total_cmp(first).is_eq())
         {
             // Their sum would be rounded, and their mean not be what they all are.
             return Some(Self { mean: *first, half_width: (count > 1).then_some(0.0), ends: None, count });

@@ -539,27 +539,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 self.check(&plan, &multicast)?;
             }
             self.slowest = self.slowest.max(self.bounds.of_plan(message.length, &plan));
-            if self.engine.observer().0.window_is_open() {
-                self.own_worms.add(&scenario.engine, message.length, multicast.destinations().len(), &plan);
-            }
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {
                 let Messages { in_flight: waiting, .. } = self.engine.observer().0.messages(0);
                 return Err(SimulationError::OutOfMemory { cycle: message.at, waiting });
             }
-            let generated = Generated {
-                message: id,
-                at: message.at,
-                source: message.source,
-                destinations: multicast.destinations(),
-                length: message.length,
-            };
-            self.engine.observer_mut().generated(&generated);
-            // Nodes that are no destinations get the message only to send it on.
-            let senders = plan.worms.iter().filter(|worm| worm.after.is_some()).map(|worm| worm.from);
-            for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
-                self.engine.observer_mut().0.relays(id, relay);
-            }
-            self.engine.submit_from(message.at, id, message.length, &mut plan);
+            self.submit((id, message.at, message.length), &multicast, &mut plan);
             messages.reuse(multicast.into_destinations());
         }
         // A source that has come to an end: let everything arrive.
@@ -586,6 +570,23 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         self.close_window();
         let end = End { deadlock, given_up, cut_short };
         Ok(self.result(seed, end))
+    }
+
+    /// Hands a message to the engine and its observers.
+    #[inline]
+    fn submit(&mut self, (id, at, length): (u64, Cycle, u32), multicast: &Multicast, plan: &mut Plan) {
+        if self.engine.observer().0.window_is_open() {
+            self.own_worms.add(&self.scenario.engine, length, multicast.destinations().len(), plan);
+        }
+        let generated =
+            Generated { message: id, at, source: multicast.source(), destinations: multicast.destinations(), length };
+        self.engine.observer_mut().generated(&generated);
+        // Nodes that are no destinations get the message only to send it on.
+        let senders = plan.worms.iter().filter(|worm| worm.after.is_some()).map(|worm| worm.from);
+        for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
+            self.engine.observer_mut().0.relays(id, relay);
+        }
+        self.engine.submit_from(at, id, length, plan);
     }
 
     /// Opens the measured window with the first message that certainly counts, and closes it with the one after the last.
