@@ -131,12 +131,11 @@ pub(crate) fn begin_late(runs: &[Replication]) -> bool {
 /// uncorrelated.
 pub(crate) fn needed(runs: &[Replication]) -> Option<u64> {
     let window = window_of(runs)?;
-    if are_short(runs) {
-        return Some(2 * window);
-    }
-    let correlation = correlation(runs)?;
-    let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
-    Some((window as f64 * factor.max(2.0)).ceil() as u64)
+    let needed = correlation(runs).map(|correlation| {
+        let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
+        (window as f64 * factor.max(2.0)).ceil() as u64
+    });
+    if are_short(runs) { Some(needed.unwrap_or(0).max(2 * window)) } else { needed }
 }
 
 /// The messages a run that saturated runs would need for their loads, if their windows are shorter than [`MESSAGES_LONG`] times what a
