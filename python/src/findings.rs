@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wormcast::lab::{
-    self, Compared, Table as LabTable, csv, plot, plot_comparison, replaced, replications_csv,
-    replications_json, replications_table, table,
+    self, Compared, Table as LabTable, csv, plot, plot_comparison, replaced, replications_csv, replications_json,
+    replications_table, table,
 };
 
 use crate::arrow::{batch, stream};
