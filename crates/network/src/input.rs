@@ -57,7 +57,9 @@ pub(crate) fn meant_file(path: &Path) -> String {
         let given = path.file_name()?.to_str()?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.path().is_file());
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let shown = |name: &String| !name.contains(char::is_control);
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(shown).collect();
         names.sort_unstable();
         let name = nearest(given, names.iter().map(String::as_str))?;
         Some(format!("; did you mean `{}`?", path.with_file_name(name).display()))

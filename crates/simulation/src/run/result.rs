@@ -157,7 +157,7 @@ pub struct Parts {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_none(wait: &f64) -> bool {
+fn no_wait(wait: &f64) -> bool {
     *wait <= 0.0
 }
 
@@ -180,7 +180,7 @@ pub struct Window {
     pub delivered: u64,
     /// The cycles that a message generated in it waits at its source for worms of its own that go before its last one, on average over the deliveries that messages ask for: also in an
     /// empty network, in which it takes these beside the startup and network parts of its latency.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "no_wait")]
     pub own_wait: f64,
 }
 

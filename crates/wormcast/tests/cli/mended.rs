@@ -1379,3 +1379,40 @@ fn a_value_that_is_carried_is_not_saturated() {
     ]);
     assert!(early.bad_input().contains("buffered switches replicate: set `switching.model"));
 }
+
+/// Windows in which queues are still filling called loads saturated that are carried, and claims were borne out by that.
+#[test]
+fn queues_that_fill_are_no_saturation() {
+    // Each node sends a message in 5,000 cycles: 90% of what it carries, and twice as much.
+    let nodes = "topology = \"mesh:8x8\"\nalgorithm = \"separate\"\nrun.messages = 300\n[traffic]\narrivals.process = \"poisson\"\nlength = 16\nmulticast.destinations = 5\n[stop]\nmin_replications = 10\nmax_replications = 10\n[sweep]\ntraffic.arrivals.rate = [0.036, 0.08]\n[[claim]]\nid = \"c\"\ntext = \"is saturated\"\nsaturates = { series = [\"separate\"], before = 0.036 }\n";
+    // One message in a hundred goes to all, which takes 63 startups: 5% of what nodes carry, and a tenth.
+    let mixed = nodes.replace("destinations = 5", "destinations = \"all\"\nmulticast.fraction = 0.01");
+    let mixed = mixed
+        .replace("[0.036, 0.08]", "[0.006, 0.012]")
+        .replace("before = 0.036", "before = 0.006")
+        .replace("messages = 300", "messages = 400");
+    // 100 messages, most of which wait for their startups.
+    let short =
+        nodes.replace("separate", "column-path").replace("8x8", "4x4").replace("messages = 300", "messages = 100");
+    let short = short
+        .replace("[0.036, 0.08]", "[0.05, 0.06]")
+        .replace("before = 0.036", "before = 0.06")
+        .replace("destinations = 5", "destinations = 3");
+    let files = [("nodes.toml", nodes), ("mixed.toml", mixed.as_str()), ("short.toml", short.as_str())];
+    let files: Vec<(&str, String)> = files
+        .map(|(name, text)| (name, format!("{text}\n").replace("[sweep]\n", "[sweep]\nalgorithm = [\"A\"]\n")))
+        .into();
+    for (name, text) in &files {
+        let algorithm = if *name == "short.toml" { "column-path" } else { "separate" };
+        let folder = Folder::with(&[(name, &text.replace("\"A\"", &format!("\"{algorithm}\"")))]);
+        let empty = if *name == "mixed.toml" { "0" } else { "20000" };
+        for warmup in ["'auto'", "10000", empty] {
+            let swept = folder.run(&["sweep", name, &format!("--set=run.warmup={warmup}")]).success();
+            let loads: Vec<&str> = swept.lines().filter(|line| line.contains("rate=")).collect();
+            let [carried, second] = loads[..] else { panic!("{name}: {swept}") };
+            assert!(!carried.contains("saturated"), "{name} {warmup}: {carried}");
+            assert_eq!(second.contains("saturated"), *name == "nodes.toml", "{name} {warmup}: {second}");
+            assert!(!swept.contains("claim c: reproduced"), "{name} {warmup}: {swept}");
+        }
+    }
+}
