@@ -792,6 +792,26 @@ fn who_waits(relation: &dyn RoutingRelation, count: u8) -> Waiting {
     all
 }
 
+/// That worms are found of each two virtual channels of which there are any that hold the one and wait for the other, and that they do.
+fn finds_who_waits(relation: &dyn RoutingRelation, counts: &[u8]) {
+    let (network, name) = (relation.network(), relation.name());
+    for &count in counts {
+        let expected = who_waits(relation, count);
+        let all = || network.channel_ids().flat_map(|channel| (0..u32::from(count)).map(move |on| (channel, on)));
+        for held in all() {
+            for requested in all().filter(|next| network.from(next.0) == network.to(held.0)) {
+                let found = witness_in_classes(relation, [held, requested], count.into(), 3).examples;
+                let pairs = expected.get(&[held, requested]);
+                assert_eq!(found.is_empty(), pairs.is_none(), "{name} {count}: {held:?} {requested:?}");
+                for (source, destination) in found {
+                    let pair = (source.raw(), destination.raw());
+                    assert!(pairs.is_some_and(|pairs| pairs.contains(&pair)), "{name} {count}: {pair:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn worms_of_a_cycle_are_found_wherever_they_lead_over() {
     for (network, routing, counts) in [
@@ -802,22 +822,9 @@ fn worms_of_a_cycle_are_found_wherever_they_lead_over() {
         ("torus:4x3", "dateline", &[1, 2]),
         ("torus:5", "dateline", &[1, 2, 3]),
     ] {
-        let network = build(network);
-        let relation = made(routing, &network);
-        for &count in counts {
-            let expected = who_waits(&*relation, count);
-            let all = || network.channel_ids().flat_map(|channel| (0..u32::from(count)).map(move |on| (channel, on)));
-            for held in all() {
-                for requested in all().filter(|next| network.from(next.0) == network.to(held.0)) {
-                    let found = witness_in_classes(&*relation, [held, requested], count.into(), 3).examples;
-                    let pairs = expected.get(&[held, requested]);
-                    assert_eq!(found.is_empty(), pairs.is_none(), "{routing} {count}: {held:?} {requested:?}");
-                    for (source, destination) in found {
-                        let pair = (source.raw(), destination.raw());
-                        assert!(pairs.is_some_and(|pairs| pairs.contains(&pair)), "{routing} {count}: {pair:?}");
-                    }
-                }
-            }
-        }
+        finds_who_waits(&*made(routing, &build(network)), counts);
     }
+    // A routing that says no more of its waypoints than it has to.
+    let ways = wormcast_routing::Valiant::new(&build("dragonfly:p=1,a=2,h=1")).unwrap();
+    finds_who_waits(&Stepped { ways, class: |before, _| u8::from(!before), needed: 2 }, &[1, 2]);
 }

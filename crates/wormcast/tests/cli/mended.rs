@@ -1416,3 +1416,32 @@ fn queues_that_fill_are_no_saturation() {
         }
     }
 }
+
+/// Where damage leaves open whether a store has points of an experiment, they are looked for.
+#[test]
+fn a_damaged_store_of_several_experiments_gives_what_is_left_of_one() {
+    let plan = |seeds: &str| {
+        format!(
+            "topology = \"mesh:4x4\"\nrun.mode = \"plan\"\nrun.messages = 3\n[traffic]\narrivals.process = \"burst\"\nmulticast.destinations = 5\n[stop]\nmin_replications = 2\nmax_replications = 2\n[sweep]\nalgorithm = [\"dual-path\"]\nseed = {seeds}\n"
+        )
+    };
+    let all: Vec<u32> = (1..=60).collect();
+    let folder = Folder::with(&[("others.toml", &plan(&format!("{all:?}"))), ("one.toml", &plan("[1000]"))]);
+    for file in ["others.toml", "one.toml"] {
+        assert_eq!(folder.run(&["sweep", file, "--store=all.db"]).code, 0);
+    }
+    let bytes = folder.bytes("all.db");
+    let mut read = 0;
+    for part in 60..100 {
+        folder.write("cut.db", &bytes[..bytes.len() * part / 100]);
+        let merged = |of: &[&str]| {
+            let _ = std::fs::remove_file(folder.path().join("left.db"));
+            folder.run(&[&["merge", "cut.db", "--store=left.db"], of].concat())
+        };
+        let (alone, of_one) = (merged(&[]), merged(&["--experiment=one.toml"]));
+        assert_eq!(alone.code, of_one.code, "{part}: {}", of_one.stderr);
+        assert_eq!(alone.stdout.lines().next(), of_one.stdout.lines().next(), "{part}: {}", of_one.stderr);
+        read += usize::from(alone.stdout.contains("results added"));
+    }
+    assert!(read > 5, "{read}");
+}
