@@ -243,9 +243,8 @@ mod tests {
 
     #[test]
     fn values_with_windows_that_are_too_short_are_not_said_to_be_carried() {
-        let onset = |of: &str, settled| {
-            Onset { of: of.to_owned(), ends: false, settled, from: 0.75, to: 1.0 }.to_string()
-        };
+        let onset =
+            |of: &str, settled| Onset { of: of.to_owned(), ends: false, settled, from: 0.75, to: 1.0 }.to_string();
         assert_eq!(onset("", Some(0.75)), "not saturated up to 0.75, saturated from 1 on");
         assert_eq!(onset("a=1", Some(0.5)), "a=1: not saturated up to 0.5, unsettled up to 0.75, saturated from 1 on");
         assert_eq!(onset("", None), "unsettled up to 0.75, saturated from 1 on");
@@ -266,7 +265,10 @@ mod tests {
             "saturated up to 1, unsettled from 2 on, not saturated from 3 on"
         );
         assert_eq!(said(&[Saturated, Precise, Saturated, Unsettled]), "saturated up to 3, unsettled from 4 on");
-        assert_eq!(said(&[Precise, Unsettled, Saturated]), "not saturated up to 1, unsettled up to 2, saturated from 3 on");
+        assert_eq!(
+            said(&[Precise, Unsettled, Saturated]),
+            "not saturated up to 1, unsettled up to 2, saturated from 3 on"
+        );
         assert_eq!(said(&[Precise, Saturated, Precise]), "not saturated up to 1, saturated from 2 on");
         for nowhere in [&[Precise, Unsettled][..], &[Saturated; 3], &[Saturated, Precise, Saturated], &[]] {
             assert_eq!(text(nowhere), None, "{nowhere:?}");

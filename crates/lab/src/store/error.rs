@@ -65,7 +65,7 @@ impl StoreProblem {
         match self {
             Self::Unreadable(reason) => format!("cannot open the result store `{store}`: {reason}"),
             Self::Foreign(reason) => {
-                format!("`{store}` is not a result store: {reason}; choose another file with --store")
+                format!("`{store}` is not a result store: {reason}; choose another file")
             }
             Self::Newer(found) => format!(
                 "the result store `{store}` has layout {found}, and this version of wormcast knows {SCHEMA_VERSION} at most"
