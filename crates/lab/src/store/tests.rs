@@ -340,6 +340,10 @@ fn a_store_that_may_not_be_written_is_read() {
     assert_eq!(store.load("a").unwrap()[&0], run(7.0));
     assert!(matches!(store.insert("a", 1, &run(8.0)), Err(StoreError { problem: StoreProblem::ReadOnly, .. })));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is made beside it");
+    // On a file system without writing, the database says that it cannot open what can be read.
+    let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+    let refused = failure(&path, rusqlite::Error::SqliteFailure(refused, None));
+    assert!(matches!(refused.problem, StoreProblem::ReadOnly), "{refused}");
     // What is only in the log would be left out.
     let open = Store::open(&path).unwrap();
     open.connection.execute_batch("CREATE TABLE more (x)").unwrap();
