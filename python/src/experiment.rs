@@ -128,13 +128,20 @@ impl Experiment {
         Ok(files.into_iter().collect())
     }
 
-    /// Checks that all points can be run, and returns what is to be said of them: settings without effect, and points that may deadlock.
-    fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+    /// Checks that all points can be run, or the single configuration, and returns what is to be said of them: settings without effect, and points
+    /// that may deadlock.
+    fn check(&self, py: Python<'_>, single: bool) -> PyResult<Vec<String>> {
         let experiment = &self.experiment;
         interruptible(py, || {
-            experiment.check_measured().map_err(diagnostic)?;
-            let points = experiment.points().map_err(diagnostic)?;
-            let jobs = experiment.jobs(&points).map_err(diagnostic)?;
+            let (points, jobs) = if single {
+                let (point, job) = self.point()?;
+                (vec![point], vec![job])
+            } else {
+                experiment.check_measured().map_err(diagnostic)?;
+                let points = experiment.points().map_err(diagnostic)?;
+                let jobs = experiment.jobs(&points).map_err(diagnostic)?;
+                (points, jobs)
+            };
             let idle = experiment.idle_settings(&points, |index| jobs[index].idle_settings()).map_err(diagnostic)?;
             let mut warnings = self.warnings.clone();
             warnings.extend(idle.iter().map(ToString::to_string));

@@ -296,6 +296,17 @@ def test_results_replace_no_file_that_is_read_and_no_other_in_silence(tmp_path, 
         mine.write(".")
 
 
+def test_single_runs_warn_as_the_command_does_whatever_is_swept(small):
+    with pytest.warns(UserWarning, match="can deadlock on"):
+        wc.simulate(small, settings={"algorithm": "dual-path", "traffic.arrivals.rate": 0.05, "switching.consumption_ports": 1})
+    experiment = wc.Experiment({"topology": "mesh:4x4", "algorithm": "dual-path", "traffic.arrivals": {"process": "poisson", "rate": 0.05}, "traffic.multicast.destinations": 3,
+        "run.messages": 50, "switching.consumption_ports": 1, "sweep": {"seed": [1, 2]}}, settings={"seed": 3})
+    with pytest.warns(UserWarning, match="can deadlock on"):
+        experiment.simulate()
+    with pytest.warns(UserWarning, match="`stop` makes no difference to a single run"):
+        wc.simulate(small, settings={"algorithm": "dual-path", "traffic.arrivals.rate": 0.05, "stop.max_replications": 20})
+
+
 def test_slips_are_told_in_words(small, tmp_path):
     experiment = wc.Experiment(small)
     result = experiment.run()

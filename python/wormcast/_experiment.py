@@ -177,7 +177,7 @@ class Experiment:
             InputError: If a point cannot be run.
         """
         with self._ready() as ready:
-            return ready.check()
+            return ready.check(False)
 
     def run(
         self,
@@ -302,15 +302,17 @@ class Experiment:
 
     def _simulated(self, deliveries: bool, within: int) -> Run:
         flag("deliveries", deliveries)
-        if not self.swept:
-            self._warn(within + 1)
+        with self._ready() as ready:
+            said = ready.check(True)
+        for text in said:
+            warnings.warn(text, stacklevel=within + 2)
         with self._ready() as ready:
             return Run(ready.simulate(deliveries))
 
-    def _warn(self, within: int = 1) -> None:
-        """Warns of settings without effect, and of worms that may deadlock: whoever called, so many functions of this module further out."""
+    def _warn(self) -> None:
+        """Warns whoever called a method of settings without effect, and of worms that may deadlock."""
         for text in self.check():
-            warnings.warn(text, stacklevel=within + 2)
+            warnings.warn(text, stacklevel=3)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -414,4 +416,6 @@ def simulate(
     given = dict(settings or {})
     if seed is not None and given.setdefault("seed", seed) != seed:
         raise _native.InputError(f"seed: {seed} contradicts the {given['seed']!r} of `settings`: give one of the two")
+    for root in {str(key).split(".")[0] for key in given} & {"stop", "plot", "claim", "sweep"}:
+        warnings.warn(f"settings: `{root}` makes no difference to a single run", stacklevel=2)
     return Experiment(source, settings=given, algorithms=algorithms)._simulated(deliveries, 1)

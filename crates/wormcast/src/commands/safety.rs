@@ -23,29 +23,43 @@ pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], j
             program::name()
         ));
     }
-    for place in found.iter().take(WARNED).map(|found| found.point) {
-        if let Ok(scenario) = jobs[place].scenario() {
-            warn_of_deadlock(experiment, &points[place].spec, scenario);
+    let warning = |place: usize| deadlock_warning(experiment, &points[place].spec, jobs[place].scenario().ok()?);
+    // What differs in the failed links alone is said in the same words.
+    let mut warnings: Vec<String> = Vec::new();
+    for text in found.iter().filter_map(|found| warning(found.point)) {
+        if !warnings.contains(&text) {
+            warnings.push(text);
         }
     }
-    if let Some(more) = found.len().checked_sub(WARNED).filter(|&more| more > 0) {
+    warnings.iter().take(WARNED).for_each(|warning| Failure::warn(warning));
+    if let Some(more) = warnings.len().checked_sub(WARNED).filter(|&more| more > 0) {
+        let variants = if more == 1 { "variant" } else { "variants" };
         Failure::warn(&format!(
-            "the static analysis finds that worms can deadlock in {more} more variants of these points"
+            "the static analysis finds that worms can deadlock in {more} more {variants} of these points"
         ));
     }
 }
 
-/// Says that there may be a deadlock, and which command explains it; nothing of worms that the switches refuse anyway.
+/// Says that there may be a deadlock, if that may be: see [`deadlock_warning`].
 pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) {
+    if let Some(warning) = deadlock_warning(experiment, spec, scenario) {
+        Failure::warn(&warning);
+    }
+}
+
+/// That there may be a deadlock, and which command explains it, if that knows the network; nothing of worms that the switches refuse anyway.
+fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> Option<String> {
     let sends = sends(spec);
     if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
-        return;
+        return None;
     }
-    Failure::warn(&format!(
-        "the static analysis finds that worms of `{}` can deadlock here: see `{}`",
-        spec.algorithm,
-        analysis_command(experiment, spec, scenario)
-    ));
+    let algorithm = &spec.algorithm;
+    let found = format!("the static analysis finds that worms of `{algorithm}` can deadlock here");
+    // The subcommand `routing` knows of no failed links.
+    if !spec.faults.links.is_empty() || spec.faults.random > 0 {
+        return Some(format!("{found}, without the links that have failed"));
+    }
+    Some(format!("{found}: see `{}`", analysis_command(experiment, spec, scenario)))
 }
 
 fn sends(spec: &PointSpec) -> Option<Sends> {

@@ -203,6 +203,19 @@ fn slips_of_the_pen_are_recognised() {
     assert!(wormcast(&["topology", "Petersen"]).bad_input().contains("did you mean `petersen`?"));
 }
 
+/// `routing` knows of no failed links: what it says of the whole network is another matter, or an error.
+#[test]
+fn deadlocks_with_failed_links_recommend_no_command() {
+    let text = "topology = 'torus:4x4'\nalgorithm = 'dstm-tarjan'\nfaults.random = 3\nrun.messages = 20\n\
+                switching.virtual_channels = 2\n[traffic]\nlength = 16\nmulticast = { destinations = 4 }\n\
+                arrivals = { process = 'poisson', rate = 0.05 }\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    let run = folder.run(&["simulate", "x.toml"]);
+    assert!(run.stderr.contains("can deadlock here, without the links that have failed\n"), "{}", run.stderr);
+    let swept = folder.run(&["sweep", "x.toml", "--set", "sweep.faults.random=[2,3,4]", "--jobs", "1"]);
+    assert_eq!(swept.stderr.matches("can deadlock here").count(), 1, "{}", swept.stderr);
+}
+
 #[test]
 fn what_is_set_in_a_table_on_one_line_is_blamed_itself() {
     let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\n[traffic]\nlength = { uniform = [10, 100] }\n\
