@@ -23,6 +23,10 @@ fn plans_avoid(
     let own = AlgorithmOptions { split, ..AlgorithmOptions::default() };
     let options = Options { faults: faults.clone(), own, ..Options::default() };
     let algorithm = algorithm_by_name(algorithm, network, &options)?;
+    let dependencies = algorithm.dependencies();
+    for (held, requested) in dependencies.direct() {
+        assert!(![held, requested].iter().any(|&channel| faults.has_failed(network, channel)), "{held} {requested}");
+    }
     let mut numbers = Numbers(faults.links.iter().map(|link| u64::from(link.raw())).sum());
     let mut relayed = 0;
     for time in 0..times {
@@ -37,6 +41,12 @@ fn plans_avoid(
             let channels = worm.channels(algorithm.routing()).unwrap();
             let used = channels.iter().find(|&&channel| faults.has_failed(network, channel));
             assert_eq!(used, None, "{multicast:?} {plan:?}");
+            // What is left out of the dependencies is no worm's.
+            for (&held, &next) in channels.iter().flat_map(|held| channels.iter().map(move |next| (held, next))) {
+                if network.to(held) == network.from(next) {
+                    assert!(dependencies.contains(held, next), "{} {held} {next} {plan:?}", algorithm.name());
+                }
+            }
             relayed += usize::from(worm.after.is_some() && !multicast.destinations().contains(&worm.from));
         }
     }

@@ -209,6 +209,13 @@ export function figure(value: number, digits = 4): string {
   return Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
 
+/** A number at an axis, with all digits that it has; nothing where the axis leaves one out. */
+export function tick(value: number | null): string {
+  if (value === null) return "";
+  // Steps that are added up are off in their last digits.
+  return (Number(value.toPrecision(10)) || 0).toLocaleString("en", { maximumSignificantDigits: 10 });
+}
+
 /** A mean with as many decimals as its interval makes sense of: two digits of the half width, as the command prints it. */
 export function withInterval(mean: number, half: number | null): string {
   if (half === null || half <= 1e-12) return figure(mean);

@@ -147,10 +147,18 @@ export class Network {
   linksBetween(ends: readonly string[]): number[] {
     const found: number[] = [];
     if (ends.length === 0) return found;
-    const wanted = new Set(ends);
-    for (let link = 0; link < this.links; link++) {
-      const [a, b] = [this.routerLabel(this.data.from[link]), this.routerLabel(this.data.to[link])];
-      if (wanted.has(`${a}-${b}`) || wanted.has(`${b}-${a}`)) found.push(link);
+    const wanted = new Set(ends.map((end) => end.trim()));
+    // As for the server, numbers come before names.
+    for (const label of [(router: number) => String(router), (router: number) => this.routerLabel(router)]) {
+      const matched = new Set<string>();
+      for (let link = 0; link < this.links && wanted.size > 0; link++) {
+        const [a, b] = [label(this.data.from[link]), label(this.data.to[link])];
+        const name = [`${a}-${b}`, `${b}-${a}`].find((name) => wanted.has(name));
+        if (name === undefined) continue;
+        found.push(link);
+        matched.add(`${a}-${b}`).add(`${b}-${a}`);
+      }
+      for (const name of matched) wanted.delete(name);
     }
     return found;
   }

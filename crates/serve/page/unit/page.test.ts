@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { changed, format, list, parse, unknown, whole } from "../src/address.ts";
 import type { Curves } from "../src/api.ts";
-import { withInterval } from "../src/dom.ts";
+import { tick, withInterval } from "../src/dom.ts";
 import { scaleOf, svgOf, ticksOf } from "../src/draw/picture.ts";
 import { largest, maximum } from "../src/measure.ts";
 import { ChannelSpace, coordinates, Network } from "../src/network.ts";
@@ -30,6 +30,11 @@ test("addresses come back, and stay readable", () => {
   assert.deepEqual([whole("12"), whole("-1"), whole("1.5"), whole(undefined), whole("1e9")], [12, null, null, null, null]);
 });
 
+test("numbers at axes have their digits", () => {
+  assert.deepEqual([0.002, 0.0022000000000000001, 0.00025, 0, -0, 1000, 0.1 + 0.2].map(tick), ["0.002", "0.0022", "0.00025", "0", "0", "1,000", "0.3"]);
+  assert.equal(tick(null), "");
+});
+
 test("names of channels are the command's", () => {
   const network = new Network(mesh(3, 2));
   const space = new ChannelSpace(network.links, 6, 4, 1);
@@ -38,6 +43,12 @@ test("names of channels are the command's", () => {
   assert.equal(network.findLink("0,0 → 1,0"), network.findLink("0,0->1,0"));
   assert.equal(network.linkLabel(network.findLink("1,0 to 1,1") as number), "1,0 -> 1,1");
   assert.equal(network.findLink("0,0 -> 2,0"), null);
+  // Failed links are given by numbers or by names.
+  const both = network.linksBetween(["1,0-1,1"]);
+  assert.equal(both.length, 2);
+  assert.deepEqual(network.linksBetween(["1-4"]), both);
+  assert.deepEqual(network.linksBetween([" 4-1 "]), both);
+  assert.deepEqual(network.linksBetween(["0-2", "0,0-2,0"]), []);
   assert.equal(space.label(network, network.links + 4 * 4 + 2), "injection 1,1[2]");
   assert.equal(space.label(network, space.consumptionOf(5, 0)), "consumption 2,1[0]");
   for (let channel = 0; channel < space.size; channel++) {

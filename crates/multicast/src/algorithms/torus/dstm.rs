@@ -51,6 +51,8 @@ pub struct Dstm {
     whole: Vec<usize>,
     /// The failed links that only their neighbours know of.
     hidden: Faults,
+    /// All failed links.
+    failed: Vec<ChannelId>,
     /// Whether multicasts are split over all trees.
     split: bool,
 }
@@ -91,7 +93,7 @@ impl Dstm {
             FaultInformation::Global => (routing.without(&faults.links), Faults::default()),
             FaultInformation::Local => (routing, faults.clone()),
         };
-        Ok(Self { name, routing, seed: options.seed, whole, hidden, split })
+        Ok(Self { name, routing, seed: options.seed, whole, hidden, failed: faults.links.clone(), split })
     }
 
     /// On the trees of a construction, which is asked again for trees without the failed links if no tree is without one.
@@ -292,7 +294,8 @@ impl Algorithm for Dstm {
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
-        Dependencies::of_spanning_trees(&self.routing, self.trees(), true)
+        // Worms are absorbed before a failed link, if they are sent on its way at all.
+        Dependencies::of_spanning_trees(&self.routing, self.trees(), true).without(&self.failed)
     }
 
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {

@@ -364,6 +364,23 @@ impl<'n> Dependencies<'n> {
         })
     }
 
+    /// Only those of worms that go over none of these links, in either direction, as they have failed. What is found of the
+    /// others stays.
+    #[must_use]
+    pub fn without(mut self, failed: &[ChannelId]) -> Self {
+        let network = self.network;
+        let is_whole = |channel: u32| {
+            let channel = ChannelId::new(channel);
+            !failed.iter().any(|&link| link == channel || network.reverse(link) == channel)
+        };
+        for pairs in [&mut self.waits, &mut self.held_up, &mut self.together, &mut self.shared] {
+            pairs.retain(|&(one, other)| is_whole(one) && is_whole(other));
+        }
+        self.stops
+            .retain(|stop| is_whole(stop.arriving.raw()) && stop.leaving.is_none_or(|leaving| is_whole(leaving.raw())));
+        self
+    }
+
     /// Only those between channels that are reached from these, of worms that neither stop on their way nor branch.
     #[must_use]
     pub(crate) fn reached_from(mut self, starts: Vec<ChannelId>) -> Self {

@@ -6,7 +6,7 @@ import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
-import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table, withInterval } from "../dom.ts";
+import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table, tick, withInterval } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
 import { marksOf, svgOf } from "../draw/picture.ts";
@@ -141,7 +141,7 @@ export function curves(page: Page, first: Query): View {
     });
     const colours = palette();
     const grid = isDark() ? "#242b35" : "#e8ecf1";
-    const axis = { stroke: colours.faint, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12.5px system-ui, sans-serif" };
+    const axis = { stroke: colours.faint, values: (_: uPlot, at: (number | null)[]) => at.map(tick), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12.5px system-ui, sans-serif" };
     const width = Math.max(280, chart.clientWidth || 600);
     const height = Math.max(280, Math.min(520, Math.round(width * 0.56)));
     plot = new uPlot(
@@ -411,12 +411,12 @@ export function curves(page: Page, first: Query): View {
     if (quantiles.length < 2) return;
     const colours = palette();
     const grid = isDark() ? "#242b35" : "#e8ecf1";
-    const axis = { stroke: colours.faint, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", labelFont: "11.5px system-ui, sans-serif" };
+    const axis = { stroke: colours.faint, values: (_: uPlot, at: (number | null)[]) => at.map(tick), grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", labelFont: "11.5px system-ui, sans-serif" };
     small = new uPlot(
       {
         width: Math.max(240, box.clientWidth || 300), height: 190, legend: { show: false }, padding: [8, 10, 0, 0],
         scales: { x: { time: false }, y: { range: [0, 1] } },
-        axes: [{ ...axis, label: "latency, cycles", size: 26, labelSize: 18, space: 60 }, { ...axis, size: 38, values: (_, ticks) => ticks.map((tick) => `${Math.round(100 * tick)}%`) }],
+        axes: [{ ...axis, label: "latency, cycles", size: 26, labelSize: 18, space: 60 }, { ...axis, size: 38, values: (_, ticks) => ticks.map((share) => `${Math.round(100 * share)}%`) }],
         series: [{}, { stroke: colour, width: 2, fill: `${colour}22`, points: { show: false } }],
         cursor: { y: false, drag: { x: false, y: false } },
       },
