@@ -159,14 +159,16 @@ pub(crate) struct Grant {
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
 /// happen in that cycle unless a request waits: then there is a wake-up. Memory: 16 bytes a link and pool,
-/// 8 a port, and 8 a virtual channel where links have several.
+/// 8 a port where nodes have several, and 8 a virtual channel where links have several.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
     /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
+    /// Whether nodes have one port of each kind: then ports are numbered like their pools, and their holders are there.
+    single_ports: bool,
     now: Cycle,
-    /// The holder of each port, and, where links have several virtual channels, that of each of these, link by link.
+    /// The holder of each port where nodes have several, and, where links have several virtual channels, that of each of these, link by link.
     ports: Vec<Hold>,
     holds: Vec<Hold>,
     /// Of links, with their holders where these have one virtual channel; then of injection pools, then of consumption pools.
@@ -190,13 +192,15 @@ pub(crate) struct Arbiter {
 
 impl Arbiter {
     pub(crate) fn new(network: &Network, space: ChannelSpace, virtual_channels: u32, selector: Selector) -> Self {
-        let ports = space.len() - space.links();
+        let single_ports = space.ports() == Ports { injection: 1, consumption: 1 };
+        let ports = if single_ports { 0 } else { space.len() - space.links() };
         let several = if virtual_channels > 1 { space.links() * virtual_channels as usize } else { 0 };
         let ends = (0..space.links() as u32).map(|link| network.to(ChannelId::new(link)));
         Self {
             space,
             virtual_channels,
             divided: virtual_channels > 1,
+            single_ports,
             now: 0,
             ports: vec![Hold::FREE; ports],
             holds: vec![Hold::FREE; several],
@@ -291,18 +295,22 @@ impl Arbiter {
     #[inline]
     fn held(&self, channel: ChannelId, virtual_channel: u32) -> Hold {
         match channel.index().checked_sub(self.space.links()) {
-            Some(port) => self.ports[port],
-            None if self.virtual_channels == 1 => self.queues.lines[channel.index()].hold,
-            None => self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
+            Some(port) if !self.single_ports => self.ports[port],
+            None if self.virtual_channels > 1 => {
+                self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize]
+            }
+            _ => self.queues.lines[channel.index()].hold,
         }
     }
 
     #[inline]
     fn held_mut(&mut self, channel: ChannelId, virtual_channel: u32) -> &mut Hold {
         match channel.index().checked_sub(self.space.links()) {
-            Some(port) => &mut self.ports[port],
-            None if self.virtual_channels == 1 => &mut self.queues.lines[channel.index()].hold,
-            None => &mut self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
+            Some(port) if !self.single_ports => &mut self.ports[port],
+            None if self.virtual_channels > 1 => {
+                &mut self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize]
+            }
+            _ => &mut self.queues.lines[channel.index()].hold,
         }
     }
 
@@ -363,6 +371,10 @@ impl Arbiter {
 
     #[inline]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
+        if self.single_ports {
+            let queue = self.queue_of(pool);
+            return self.queues.lines[queue].hold.is_free(self.now).then_some(ChannelId::new(queue as u32));
+        }
         let ports = self.ports_of(pool);
         let place = self.ports[ports.clone()].iter().position(|port| port.is_free(self.now))?;
         Some(ChannelId::new((self.space.links() + ports.start + place) as u32))
@@ -413,6 +425,9 @@ impl Arbiter {
 
     #[inline]
     fn queue_of_port(&self, port: ChannelId) -> usize {
+        if self.single_ports {
+            return port.index();
+        }
         match self.space.kind(port) {
             ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),
             ChannelKind::Consumption(node, _) => self.queue_of(Pool::Consumption(node, None)),
@@ -481,7 +496,7 @@ impl Arbiter {
         }
         let (worm, vertex, pool, key) = (request.worm, request.vertex, request.pool, request.key);
         let channel = self.free_member(pool)?;
-        self.ports[channel.index() - self.space.links()] = Hold::by(worm);
+        *self.held_mut(channel, 0) = Hold::by(worm);
         self.requests[index as usize].live = false;
         self.granted_now.push((key, index));
         self.queues.remove_first(queue as usize);
@@ -512,7 +527,7 @@ impl Arbiter {
     #[inline(always)]
     pub(crate) fn free_port_from(&mut self, port: ChannelId, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(port, 0), worm, "only the holder releases");
-        self.ports[port.index() - self.space.links()] = Hold::until(at);
+        *self.held_mut(port, 0) = Hold::until(at);
         let queue = self.queue_of_port(port);
         (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
@@ -662,7 +677,7 @@ impl Arbiter {
         if !self.is_for_one(queue as u32) {
             return false;
         }
-        let hold = self.ports[self.ports_of(pool).start];
+        let hold = if self.single_ports { self.queues.lines[queue].hold } else { self.ports[self.ports_of(pool).start] };
         if self.queues.is_empty(queue) {
             self.wakes.extend(hold.ends(self.now).map(|at| (at, queue as u32)));
         }
@@ -695,12 +710,8 @@ impl Arbiter {
         if !self.queues.is_empty(self.queue_of(pool)) {
             return None;
         }
-        let (ports, now) = (self.ports_of(pool), self.now);
-        let holds = self.ports.get_mut(ports.clone())?;
-        let place = holds.iter().position(|hold| hold.is_free(now))?;
-        holds[place] = Hold::by(worm);
-        let port = ports.start + place;
-        let channel = ChannelId::new((self.space.links() + port) as u32);
+        let channel = self.free_member(pool)?;
+        *self.held_mut(channel, 0) = Hold::by(worm);
         if let Some(granted) = &mut self.granted {
             granted.push(channel);
         }

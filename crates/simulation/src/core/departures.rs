@@ -105,11 +105,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[inline(always)]
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
         let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest.further.len());
+        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest().further.len());
         self.consume(slot, vertex, first);
         for place in 0..further {
             let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-            let (at, channel) = route.rest.further[place];
+            let (at, channel) = route.rest().further[place];
             if at == vertex {
                 self.consume(slot, vertex, channel);
             }
@@ -139,12 +139,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &self.worms[slot as usize];
         let in_network = delivered - worm.prepared;
         debug_assert!(network <= in_network, "nothing is faster than in an empty network");
-        let parts = LatencyParts {
-            queueing: worm.carried.queueing + (worm.started - worm.ready),
-            startup: worm.carried.startup + (worm.prepared - worm.started),
-            network: worm.carried.network + network,
-            blocking: worm.carried.blocking + (in_network - network),
+        let mut parts = LatencyParts {
+            queueing: worm.started - worm.ready,
+            startup: worm.prepared - worm.started,
+            network,
+            blocking: in_network - network,
         };
+        if worm.triggered {
+            parts += worm.carried;
+        }
         self.reports.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
         // A worm that is triggered leaves the list: it may be gone, and its slot another's, before this one delivers again.
         let (mut child, mut previous) = (worm.first_child, NONE);
@@ -154,7 +157,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             if triggered.from == node {
                 let ready = delivered + Cycle::from(self.config.receive_overhead);
                 triggered.ready = ready;
-                triggered.carried = parts;
+                (triggered.triggered, triggered.carried) = (true, parts);
                 triggered.carried.startup += u64::from(self.config.receive_overhead);
                 self.channels.calendar.push(ready, Event::of_worm(Kind::Ready, triggered.id, child, 0));
                 match previous {
@@ -183,9 +186,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         };
         match &worm.route {
             Route::Path(route, flits) if !self.channels.lags.is_empty() => {
-                delayed_path_delivery(timing, F::lags(flits), &route.rest.strips, vertex - 1)
+                delayed_path_delivery(timing, F::lags(flits), &route.rest().strips, vertex - 1)
             }
-            Route::Path(route, _) => path_delivery(timing, &route.rest.strips, route.last(), vertex - 1),
+            Route::Path(route, _) => path_delivery(timing, &route.rest().strips, route.last(), vertex - 1),
             Route::Tree(route, _) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
@@ -309,7 +312,7 @@ impl PathRoute {
         let hop = self.hop(vertex);
         let stripped = match addresses {
             None => 0,
-            Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
+            Some(_) => self.rest().strips.partition_point(|&router| router + 1 < vertex) as u32,
         };
         channels.count_flits(hop.entered_by, flits - stripped);
         if O::PART {
@@ -352,7 +355,7 @@ impl PathRoute {
             reports.settled(at, channel, consumed);
         };
         ends(ChannelId::new(first));
-        if !self.rest.further.is_empty() {
+        if !self.rest().further.is_empty() {
             self.consumption(vertex).skip(1).for_each(ends);
         }
     }
@@ -367,7 +370,7 @@ impl PathRoute {
     ) {
         let known = |hop: &Hop| hop.departs != UNKNOWN && hop.departs >= now;
         for (vertex, hop) in self.hops().filter(|(vertex, hop)| *vertex > 1 && known(hop)) {
-            let strips = if addresses.is_some() { &self.rest.strips[..] } else { &[] };
+            let strips = if addresses.is_some() { &self.rest().strips[..] } else { &[] };
             let stripped = strips.partition_point(|&router| router + 1 < vertex) as u32;
             visit(hop.entered_by, hop.departs, flits - stripped);
         }
@@ -412,9 +415,11 @@ impl PathRoute {
                 let consumed = flits - addresses.unwrap_or(0);
                 reports.observer.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
                 let vertex = self.tail - 1;
-                let here = self.rest.further.iter().take_while(|at| at.0 == vertex).count();
-                let further = self.rest.further.drain(..here);
-                further.for_each(|(_, channel)| reports.observer.released(hop.departs, worm, channel, consumed));
+                let here = self.rest().further.iter().take_while(|at| at.0 == vertex).count();
+                if here > 0 {
+                    let further = self.rest_mut().further.drain(..here);
+                    further.for_each(|(_, channel)| reports.observer.released(hop.departs, worm, channel, consumed));
+                }
             }
         }
     }

@@ -31,7 +31,7 @@ use crate::config::StartupMode;
 use crate::config::delay::Lags;
 use crate::config::switching::SelectionPolicy;
 use crate::engine::{EngineConfig, has_room};
-use crate::observers::observer::{Cycle, LatencyParts, Observer};
+use crate::observers::observer::{Cycle, Observer};
 use crate::selection::Selector;
 use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
@@ -53,7 +53,7 @@ const SCATTERED: usize = 1 << 15;
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
-/// The shared part of an engine. Memory: 16 bytes a link, 8 a port, 48 a node, and for each worm about 300 bytes and 32 to 64 a channel that
+/// The shared part of an engine. Memory: 16 bytes a link, 8 a port where nodes have several, 48 a node, and for each worm 256 bytes and 32 to 64 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) network: &'a Network,
@@ -226,7 +226,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
             (worm.from, worm.class) = (planned.from, planned.consumption_class);
             worm.virtual_channels = planned.virtual_channels.unwrap_or(VcRange::ANY);
-            (worm.carried, worm.waited) = (LatencyParts::default(), 0);
+            (worm.triggered, worm.waited) = (false, 0);
             // Those that another triggers are ready later.
             worm.ready = at;
             worm.started = Cycle::MAX;

@@ -161,11 +161,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
                 let arbiter = &self.channels.arbiter;
-                route.rest.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+                let waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+                route.rest_mut().waypoint = waypoint;
             }
-            route.rest.waypoint = route.rest.waypoint.filter(|&waypoint| waypoint != at);
+            if route.rest().waypoint == Some(at) {
+                route.rest_mut().waypoint = None;
+            }
         }
-        let waypoint = self.waypoints.and_then(|_| route.rest.waypoint);
+        let waypoint = self.waypoints.and_then(|_| route.rest().waypoint);
         let delivers = route.heads_for == at && waypoint.is_none();
         if delivers && let &[stop] = route.stops_ahead() {
             return self.request_end(slot, vertex, stop);
@@ -180,7 +183,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         self.ranges.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
-            let exit = if arrived.is_none() { route.rest.exit } else { None };
+            let exit = if arrived.is_none() { route.rest().exit } else { None };
             match (self.division, exit) {
                 (Some(division), _) => {
                     let place = (at, arrived, target);
@@ -452,7 +455,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Route::Path(route, _) => {
                     if let Some((first, further)) = grant.pooled.split_first() {
                         route.hop_mut(grant.vertex).consumption = first.raw();
-                        route.rest.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
+                        if !further.is_empty() {
+                            let further = further.iter().map(|&channel| (grant.vertex, channel));
+                            route.rest_mut().further.extend(further);
+                        }
                         route.reach_stops(grant.pooled.len(), self.network);
                     }
                     match grant.links.first() {

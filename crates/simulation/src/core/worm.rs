@@ -3,8 +3,6 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
-use std::ops::{Deref, DerefMut};
-
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{RoutingRelation, VcRange};
@@ -19,16 +17,33 @@ pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 
 /// A worm in an engine.
 ///
-/// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
+/// What the message needs is in the first cache line, what every hop looks at in the next two, what few worms need behind them: in that order, and not in the compiler's.
 #[repr(C, align(64))]
 pub struct WormState<F: Flits> {
+    pub(crate) message: u64,
+    /// When it was ready for its startup, when that began and when it ended.
+    pub(crate) ready: Cycle,
+    pub(crate) started: Cycle,
+    pub(crate) prepared: Cycle,
+    pub(crate) from: NodeId,
+    /// The next worm in its sender's startup queue.
+    pub(crate) queued_behind: u32,
+    /// Worms that its deliveries trigger, as a list through `sibling`.
+    pub(crate) first_child: u32,
+    pub(crate) sibling: u32,
+    /// Headers of a tree that are spending their routing delay, and reminders.
+    pub(crate) timers: u32,
+    /// The one consumption channel that it may use at each node.
+    pub(crate) class: Option<u8>,
+    /// Whether another one has triggered it.
+    pub(crate) triggered: bool,
+    /// Cycles that the requests of a tree have waited so far (see `Core::network_time`).
+    pub(crate) waited: u64,
     pub(crate) id: u64,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
     /// Header flits among them.
     pub(crate) header: u32,
-    /// Headers of a tree that are spending their routing delay, and reminders.
-    pub(crate) timers: u32,
     /// Requests that wait.
     pub(crate) requests: u32,
     /// The virtual channels that it may take of links.
@@ -36,22 +51,7 @@ pub struct WormState<F: Flits> {
     /// Whether the slot is in use.
     pub(crate) live: bool,
     pub(crate) route: Route<F>,
-    pub(crate) message: u64,
-    pub(crate) from: NodeId,
-    /// The one consumption channel that it may use at each node.
-    pub(crate) class: Option<u8>,
-    /// Worms that its deliveries trigger, as a list through `sibling`.
-    pub(crate) first_child: u32,
-    pub(crate) sibling: u32,
-    /// The next worm in its sender's startup queue.
-    pub(crate) queued_behind: u32,
-    /// When it was ready for its startup, when that began and when it ended.
-    pub(crate) ready: Cycle,
-    pub(crate) started: Cycle,
-    pub(crate) prepared: Cycle,
-    /// Cycles that its requests have waited so far (see `Core::network_time`).
-    pub(crate) waited: u64,
-    /// The parts of the latency until it was ready.
+    /// The parts of the latency until it was ready, if it was triggered.
     pub(crate) carried: LatencyParts,
 }
 
@@ -71,6 +71,7 @@ impl<F: Flits> Default for WormState<F> {
             message: 0,
             from: NodeId::new(0),
             class: None,
+            triggered: false,
             virtual_channels: VcRange::ANY,
             flits: 0,
             header: 0,
@@ -197,33 +198,18 @@ pub(crate) struct PathRoute {
     pub(crate) heads_for: RouterId,
     /// The position in `stops` of the next stop, whose router that is.
     next_stop: u32,
+    /// The stop, if there is only one; several are in `rest`.
+    only_stop: NodeId,
     /// Address flits stripped at vertices before `tail`.
     pub(crate) stripped: u32,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
-    pub(crate) rest: Rest,
-}
-
-/// What few hops look at, in memory of its own from the first path worm in a slot on.
-pub(crate) struct Rest(Option<Box<PathRest>>);
-
-impl Deref for Rest {
-    type Target = PathRest;
-
-    #[inline]
-    fn deref(&self) -> &PathRest {
-        const NOTHING: &PathRest = &PathRest::NOTHING;
-        self.0.as_deref().unwrap_or(NOTHING)
-    }
-}
-
-impl DerefMut for Rest {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut PathRest {
-        self.0.get_or_insert_with(|| Box::new(PathRest::NOTHING))
-    }
+    several_stops: bool,
+    /// Whether `rest` is about this worm, and not about another one that was in its slot before.
+    has_rest: bool,
+    rest: Option<Box<PathRest>>,
 }
 
 impl PathRest {
@@ -234,10 +220,21 @@ impl PathRest {
         stops: Vec::new(),
         strips: Vec::new(),
         since_strip: Vec::new(),
+        strip_at: Cycle::MAX,
+        window_end: 0,
     };
+
+    /// Forgets all of it, but keeps the memory.
+    fn clear(&mut self) {
+        (self.exit, self.waypoint, self.strip_at, self.window_end) = (None, None, Cycle::MAX, 0);
+        self.further.clear();
+        self.stops.clear();
+        self.strips.clear();
+        self.since_strip.clear();
+    }
 }
 
-/// The part of a path worm's route that few hops look at.
+/// The part of a path worm's route that few worms have: unicasts that may take any channel have none of it.
 pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
     /// A router that it goes to before its first stop.
@@ -249,6 +246,10 @@ pub(crate) struct PathRest {
     pub(crate) strips: Vec<u32>,
     /// At those that the header has left, how long after that (worm engine).
     pub(crate) since_strip: Vec<u32>,
+    /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX` (worm engine).
+    pub(crate) strip_at: Cycle,
+    /// Vertices before this one have been looked at for when the last flit leaves, if something was stripped (worm engine).
+    pub(crate) window_end: u32,
 }
 
 /// A vertex of a path worm: 32 bytes, which are most of what is read and written of a network that does not fit into a cache.
@@ -287,10 +288,13 @@ impl Default for PathRoute {
             position: 0,
             heads_for: RouterId::new(0),
             next_stop: 0,
+            only_stop: NodeId::new(0),
             stripped: 0,
             named: false,
             complete: false,
-            rest: Rest(None),
+            several_stops: false,
+            has_rest: false,
+            rest: None,
         }
     }
 }
@@ -324,17 +328,17 @@ impl PathRoute {
     #[allow(clippy::inline_always, reason = "once a message, from one place")]
     #[inline(always)]
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
-        debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
-        let rest = &mut *self.rest;
-        rest.strips.clear();
-        rest.since_strip.clear();
+        debug_assert!(self.hops.is_empty());
+        (self.has_rest, self.several_stops) = (false, false);
         if let &[stop] = &stops[..] {
-            rest.stops.clear();
-            rest.stops.push(stop);
+            self.only_stop = stop;
         } else {
-            std::mem::swap(&mut rest.stops, stops);
+            self.several_stops = true;
+            std::mem::swap(&mut self.rest_mut().stops, stops);
         }
-        (rest.exit, rest.waypoint) = (exit, None);
+        if exit.is_some() {
+            self.rest_mut().exit = exit;
+        }
         (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
         self.complete = false;
         self.head_for(network);
@@ -350,7 +354,7 @@ impl PathRoute {
     /// The channel that the way begins with or turns into, if the relation says it without a list.
     #[inline(never)]
     pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
-        if self.at == self.heads_for || self.last() == 1 && self.rest.exit.is_some() {
+        if self.at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
             return None;
         }
         let way = routing.straight(self.at, self.heads_for)?;
@@ -361,7 +365,7 @@ impl PathRoute {
     /// The next stop, and those directly behind it at the same router.
     #[inline]
     pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
-        let stops = &self.rest.stops[self.next_stop as usize..];
+        let stops = self.stops_ahead();
         let here = |&&stop: &&NodeId| network.router_of(stop) == self.heads_for;
         &stops[..stops.iter().take_while(here).count()]
     }
@@ -369,17 +373,33 @@ impl PathRoute {
     /// The stops that are ahead.
     #[inline]
     pub(crate) fn stops_ahead(&self) -> &[NodeId] {
-        self.rest.stops.get(self.next_stop as usize..).unwrap_or_default()
+        self.stops().get(self.next_stop as usize..).unwrap_or_default()
     }
 
     /// All stops.
+    #[inline]
     pub(crate) fn stops(&self) -> &[NodeId] {
-        &self.rest.stops
+        if self.several_stops { &self.rest().stops } else { std::slice::from_ref(&self.only_stop) }
+    }
+
+    #[inline]
+    pub(crate) fn rest(&self) -> &PathRest {
+        const NOTHING: &PathRest = &PathRest::NOTHING;
+        if self.has_rest { self.rest.as_deref().unwrap_or(NOTHING) } else { NOTHING }
+    }
+
+    #[inline]
+    pub(crate) fn rest_mut(&mut self) -> &mut PathRest {
+        let rest = self.rest.get_or_insert_with(|| Box::new(PathRest::NOTHING));
+        if !std::mem::replace(&mut self.has_rest, true) {
+            rest.clear();
+        }
+        rest
     }
 
     /// The first stop behind the next so many.
     pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
-        self.rest.stops.get(self.next_stop as usize + stops).copied()
+        self.stops().get(self.next_stop as usize + stops).copied()
     }
 
     /// The consumption channels of the next so many stops are granted: there is another to head for, or none.
@@ -399,13 +419,13 @@ impl PathRoute {
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
         let first = self.hop(vertex).consumption;
-        let further = self.rest.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
+        let further = self.rest().further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
         (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
     }
 
     #[inline]
     fn head_for(&mut self, network: &Network) {
-        if let Some(&stop) = self.rest.stops.get(self.next_stop as usize) {
+        if let Some(&stop) = self.stops().get(self.next_stop as usize) {
             self.heads_for = network.router_of(stop);
         }
     }
@@ -466,7 +486,6 @@ impl PathRoute {
     /// Returns its memory to the pool.
     #[inline]
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
-        self.rest.further.clear();
         pool.put(std::mem::take(&mut self.hops));
     }
 
@@ -479,9 +498,9 @@ impl PathRoute {
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
     pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == self.heads_for && self.rest.waypoint.is_none();
+        self.named = vertex > 1 && self.at == self.heads_for && self.rest().waypoint.is_none();
         if self.named {
-            self.rest.strips.push(vertex - 1);
+            self.rest_mut().strips.push(vertex - 1);
         }
         self.named
     }

@@ -240,10 +240,7 @@ impl Recorder {
                 measured.mean.add(*sum, wanted.len() as u32);
             }
         }
-        measured.parts.queueing += last.parts.queueing;
-        measured.parts.startup += last.parts.startup;
-        measured.parts.network += last.parts.network;
-        measured.parts.blocking += last.parts.blocking;
+        measured.parts += last.parts;
         if let Some(batches) = &mut self.batches {
             batches.completed(place, latency);
         }

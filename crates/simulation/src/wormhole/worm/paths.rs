@@ -24,19 +24,17 @@ pub struct PathTimes {
     late: u32,
     /// Whether an address flit was stripped.
     strips: bool,
+    /// Whether it has entered the network.
+    started: bool,
     /// When the header left the vertex that it left last, or `Cycle::MAX`.
     left_at: Cycle,
-    /// The number of the first flit that left the vertex that the header left last.
+    /// The number of the first flit that left the vertex that the header left last, if something was stripped.
     passed: u32,
-    /// Vertices before this one have been put into the window, if something was stripped.
-    window_end: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
     window: Vec<Late>,
     /// The first of them that counts.
     first: u32,
-    /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
-    strip_at: Cycle,
 }
 
 /// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
@@ -76,7 +74,7 @@ impl PathTimes {
     /// Another worm, which is not in the network yet; the one before has retired.
     #[inline]
     pub(super) fn reset(&mut self) {
-        (self.settled, self.passed) = (0, 0);
+        (self.settled, self.started) = (0, false);
     }
 
     /// The worm enters the network.
@@ -84,8 +82,7 @@ impl PathTimes {
     pub(super) fn start(&mut self, pace: Pace) {
         debug_assert!(self.settled == 0 && self.window.is_empty());
         self.due = pace.reach();
-        (self.passed, self.late, self.window_end, self.strips) = (1, 0, 0, false);
-        (self.left_at, self.strip_at) = (Cycle::MAX, Cycle::MAX);
+        (self.started, self.late, self.strips, self.left_at) = (true, 0, false, Cycle::MAX);
     }
 
     /// The worm has left it: gives the memory of its window back.
@@ -118,21 +115,23 @@ impl PathTimes {
     }
 
     fn leaves_stripping(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
-        if self.strip_at != Cycle::MAX {
+        let rest = route.rest_mut();
+        if rest.strip_at != Cycle::MAX {
             self.passed += 1;
-            route.rest.since_strip.push((now - self.strip_at) as u32);
-            self.strip_at = Cycle::MAX;
+            rest.since_strip.push((now - rest.strip_at) as u32);
+            rest.strip_at = Cycle::MAX;
         }
         route.hop_mut(vertex).first = self.passed;
     }
 
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
-    pub(super) fn strips(&mut self, strip_at: Cycle) {
-        self.strip_at = strip_at;
+    pub(super) fn strips(&mut self, route: &mut PathRoute, strip_at: Cycle) {
+        let rest = route.rest_mut();
+        rest.strip_at = strip_at;
         if !std::mem::replace(&mut self.strips, true) {
-            self.due = 0;
+            (self.due, self.passed) = (0, 1);
+            rest.window_end = self.settled;
             self.forget_all();
-            self.window_end = self.settled;
         }
     }
 
@@ -272,7 +271,7 @@ impl PathTimes {
         pace: Pace,
         (departures, spare): (&mut Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
-        let passed = self.passed;
+        let (passed, strip_at) = (self.passed, route.rest().strip_at);
         while self.settled < known {
             let v = self.settled;
             let mut last = i64::MIN;
@@ -280,20 +279,18 @@ impl PathTimes {
                 // The vertex where the header is: `passed` flits stripped before it, less one.
                 let flit = pace.flit(known, v);
                 if flit >= i64::from(passed) {
-                    if self.strip_at == Cycle::MAX || flit > i64::from(passed) {
+                    if strip_at == Cycle::MAX || flit > i64::from(passed) {
                         return;
                     }
-                    last = self.strip_at as i64;
+                    last = strip_at as i64;
                 }
             }
-            while self.window_end < known {
-                let hop = route.hop(self.window_end);
-                if pace.flit(self.window_end, v) < i64::from(hop.first) {
-                    break;
-                }
-                self.add_to_window(route, self.window_end, pace, spare);
-                self.window_end += 1;
+            let mut behind = route.rest().window_end;
+            while behind < known && pace.flit(behind, v) >= i64::from(route.hop(behind).first) {
+                self.add_to_window(route, behind, pace, spare);
+                behind += 1;
             }
+            route.rest_mut().window_end = behind;
             while self.front().is_some_and(|late| late.vertex < v) {
                 self.first += 1;
             }
@@ -302,13 +299,12 @@ impl PathTimes {
                 last = last.max(late.weight + start);
             }
             // The flit that is paced by the one stripped just behind the window.
-            let behind = self.window_end;
             if behind < known {
                 let Hop { leaves, first, .. } = *route.hop(behind);
                 if pace.flit(behind, v) == i64::from(first) - 1
-                    && let Ok(strip) = route.rest.strips.binary_search(&(behind - 1))
+                    && let Ok(strip) = route.rest().strips.binary_search(&(behind - 1))
                 {
-                    last = last.max((leaves - Cycle::from(route.rest.since_strip[strip])) as i64);
+                    last = last.max((leaves - Cycle::from(route.rest().since_strip[strip])) as i64);
                 }
             }
             let hop = route.hop_mut(v);
@@ -349,7 +345,7 @@ impl PathTimes {
 
     /// The number of the last flit that has left a vertex in cycles before `now`; 0 if none has.
     pub(super) fn passed_by(&self, route: &PathRoute, v: u32, now: Cycle, pace: Pace) -> u32 {
-        if self.passed == 0 {
+        if !self.started {
             // It holds a port and is still being prepared.
             return 0;
         }
@@ -359,7 +355,7 @@ impl PathTimes {
         let passed = |m: u32| (now - 1 - route.hop(m).leaves) as i64 + i64::from(route.hop(m).first) + room(m);
         let mut flit = (v..known).map(passed).min().unwrap_or(0).min(i64::from(pace.flits));
         if !route.complete {
-            let stripped = i64::from(route.hop(known - 1).first) - 1 + i64::from(self.strip_at < now);
+            let stripped = i64::from(route.hop(known - 1).first) - 1 + i64::from(route.rest().strip_at < now);
             flit = flit.min(stripped + room(known));
         }
         flit as u32
