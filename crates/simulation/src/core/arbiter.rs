@@ -527,7 +527,12 @@ impl Arbiter {
     #[inline(always)]
     pub(crate) fn free_port_from(&mut self, port: ChannelId, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(port, 0), worm, "only the holder releases");
-        *self.held_mut(port, 0) = Hold::until(at);
+        if self.single_ports {
+            let line = &mut self.queues.lines[port.index()];
+            line.hold = Hold::until(at);
+            return (!line.is_empty()).then_some(port.raw());
+        }
+        self.ports[port.index() - self.space.links()] = Hold::until(at);
         let queue = self.queue_of_port(port);
         (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
@@ -643,7 +648,14 @@ impl Arbiter {
     #[inline]
     pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> Option<RouterId> {
         debug_assert_eq!(self.virtual_channels, 1);
-        let line = &mut self.queues.lines[link.index()];
+        self.take_line(link.index(), worm)
+    }
+
+    /// Takes a link that has one virtual channel, or a port that has a pool of its own.
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    fn take_line(&mut self, queue: usize, worm: u32) -> Option<RouterId> {
+        let line = &mut self.queues.lines[queue];
         if !line.hold.is_free(self.now) || !line.is_empty() {
             return None;
         }
@@ -707,14 +719,24 @@ impl Arbiter {
     #[allow(clippy::inline_always, reason = "which pool it is, is known")]
     #[inline(always)]
     pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
-        if !self.queues.is_empty(self.queue_of(pool)) {
-            return None;
-        }
-        let channel = self.free_member(pool)?;
-        *self.held_mut(channel, 0) = Hold::by(worm);
+        let queue = self.queue_of(pool);
+        let channel = if self.single_ports {
+            self.take_line(queue, worm)?;
+            ChannelId::new(queue as u32)
+        } else {
+            self.take_one_of(pool, queue, worm)?
+        };
         if let Some(granted) = &mut self.granted {
             granted.push(channel);
         }
+        Some(channel)
+    }
+
+    /// As [`take_member`](Self::take_member), for a pool of several.
+    #[inline]
+    fn take_one_of(&mut self, pool: Pool, queue: usize, worm: u32) -> Option<ChannelId> {
+        let channel = self.free_member(pool).filter(|_| self.queues.is_empty(queue))?;
+        self.ports[channel.index() - self.space.links()] = Hold::by(worm);
         Some(channel)
     }
 

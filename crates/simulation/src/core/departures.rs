@@ -6,7 +6,7 @@ use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{Flits, Hop, PathRoute, Route, UNKNOWN};
+use super::worm::{Flits, PathRoute, Route, UNKNOWN, Vertex};
 use crate::config::switching::BranchReplication;
 use crate::contention_free::{WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
@@ -18,15 +18,13 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return false };
-        let hop = route.hop_mut(vertex);
-        debug_assert_eq!(hop.departs, UNKNOWN);
-        hop.departs = at;
-        let hop = *hop;
+        let delivers = route.sets_departure(vertex, at);
         let addresses = self.config.header.stripped_of_path(worm.header);
         // On nearly every hop there is a link and nothing else.
-        if vertex > 1 && hop.consumption == NONE && self.channels.plain_links && addresses.is_none() {
-            self.channels.free_one(slot, hop.entered_by, at + 1);
-            self.reports.link_settled(at, hop.entered_by, worm.flits);
+        if vertex > 1 && !delivers && self.channels.plain_links && addresses.is_none() {
+            let link = route.entered_by(vertex);
+            self.channels.free_one(slot, link, at + 1);
+            self.reports.link_settled(at, link, worm.flits);
             return false;
         }
         route.gives_back(slot, (worm.flits, addresses), vertex, &mut self.channels, &mut self.reports)
@@ -104,15 +102,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "once a message")]
     #[inline(always)]
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
-        let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest().further.len());
-        self.consume(slot, vertex, first);
-        for place in 0..further {
+        for place in 0.. {
             let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-            let (at, channel) = route.rest().further[place];
-            if at == vertex {
-                self.consume(slot, vertex, channel);
-            }
+            let Some(channel) = route.consumption(vertex).nth(place) else { return };
+            self.consume(slot, vertex, channel);
         }
     }
 
@@ -230,21 +223,23 @@ impl<'a, O: Observer> Departures<'a, O> {
         Self { id, slot, flits, addresses, simple, now, channels, reports }
     }
 
-    /// The cycle in which the last flit leaves a vertex is known, and put down there: gives back what the worm holds for it, and arranges what it delivers there.
+    /// The cycle in which the last flit leaves a vertex is known: puts it down there, gives back what the worm holds for it, and arranges what it delivers there.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
+    pub(crate) fn found(&mut self, route: &mut PathRoute, vertex: u32, departs: Cycle) {
+        let delivers = route.sets_departure(vertex, departs);
         if vertex > 1 && self.simple {
-            if O::PART && !self.channels.part.has_link(hop.entered_by) {
-                self.channels.part.releases.push((hop.entered_by, hop.departs + 1));
+            let link = route.entered_by(vertex);
+            if O::PART && !self.channels.part.has_link(link) {
+                self.channels.part.releases.push((link, departs + 1));
             } else {
                 // In a part, a worm that has come back may have another slot than when it was granted the link.
-                let slot = if O::PART { self.channels.arbiter.holder(hop.entered_by, 0) } else { self.slot };
-                self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
+                let slot = if O::PART { self.channels.arbiter.holder(link, 0) } else { self.slot };
+                self.channels.free_one(slot, link, departs + 1);
             }
-            self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
+            self.reports.link_settled(departs, link, self.flits);
             // On nearly every hop there is a link and nothing else.
-            if hop.consumption != NONE {
+            if delivers {
                 self.ends_delivery(route, vertex);
             }
         } else if vertex > 0 {
@@ -260,7 +255,7 @@ impl<'a, O: Observer> Departures<'a, O> {
         } else {
             route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
         }
-        if route.hop(vertex).consumption != NONE {
+        if route.delivers(vertex) {
             self.ends_delivery(route, vertex);
         }
     }
@@ -271,7 +266,7 @@ impl<'a, O: Observer> Departures<'a, O> {
         let consumed = self.flits - self.addresses.unwrap_or(0);
         route.ends_delivery(self.slot, vertex, consumed, self.channels, self.reports);
         let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
-        self.channels.deliver(self.now, route.hop(vertex).departs, event);
+        self.channels.deliver(self.now, route.departs(vertex), event);
     }
 }
 
@@ -292,7 +287,7 @@ impl PathRoute {
             1 => self.gives_port_back(slot, flits, channels, reports),
             _ => self.gives_link_back(slot, (flits, addresses), vertex, channels, reports),
         }
-        let delivers = self.hop(vertex).consumption != NONE;
+        let delivers = self.delivers(vertex);
         if delivers {
             self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
         }
@@ -309,30 +304,30 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let hop = self.hop(vertex);
+        let Vertex { departs, entered_by: link, .. } = self.vertex(vertex);
         let stripped = match addresses {
             None => 0,
             Some(_) => self.rest().strips.partition_point(|&router| router + 1 < vertex) as u32,
         };
-        channels.count_flits(hop.entered_by, flits - stripped);
+        channels.count_flits(link, flits - stripped);
         if O::PART {
-            channels.free_in_part(hop.entered_by, hop.departs + 1);
+            channels.free_in_part(link, departs + 1);
         } else {
-            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            channels.free_link(slot, link, self.virtual_channel(vertex), departs + 1);
         }
-        reports.settled(hop.departs, hop.entered_by, flits - stripped);
+        reports.settled(departs, link, flits - stripped);
     }
 
     /// Gives the injection channel back.
     #[inline]
     fn gives_port_back<O: Observer>(&self, slot: u32, flits: u32, channels: &mut Channels, reports: &mut Reports<O>) {
-        let hop = self.hop(1);
+        let (departs, port) = (self.departs(1), self.entered_by(1));
         if O::PART {
-            channels.free_in_part(hop.entered_by, hop.departs + 1);
+            channels.free_in_part(port, departs + 1);
         } else {
-            channels.free_port(slot, hop.entered_by, hop.departs + 1);
+            channels.free_port(slot, port, departs + 1);
         }
-        reports.settled(hop.departs, hop.entered_by, flits);
+        reports.settled(departs, port, flits);
     }
 
     /// Gives the consumption channels at a vertex back, which so many flits cross.
@@ -345,19 +340,15 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let Hop { departs: at, consumption: first, .. } = *self.hop(vertex);
-        let mut ends = |channel| {
+        let at = self.departs(vertex);
+        self.consumption(vertex).for_each(|channel| {
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
                 channels.free_port(slot, channel, at + 1);
             }
             reports.settled(at, channel, consumed);
-        };
-        ends(ChannelId::new(first));
-        if !self.rest().further.is_empty() {
-            self.consumption(vertex).skip(1).for_each(ends);
-        }
+        });
     }
 
     /// Calls `visit` with each link that the worm holds and gives back in a cycle that is known and not before `now`: that cycle, and the flits that will
@@ -368,11 +359,11 @@ impl PathRoute {
         now: Cycle,
         visit: &mut dyn FnMut(ChannelId, Cycle, u32),
     ) {
-        let known = |hop: &Hop| hop.departs != UNKNOWN && hop.departs >= now;
-        for (vertex, hop) in self.hops().filter(|(vertex, hop)| *vertex > 1 && known(hop)) {
+        let known = |at: &Vertex| at.departs != UNKNOWN && at.departs >= now;
+        for (vertex, at) in self.vertices().filter(|(vertex, at)| *vertex > 1 && known(at)) {
             let strips = if addresses.is_some() { &self.rest().strips[..] } else { &[] };
             let stripped = strips.partition_point(|&router| router + 1 < vertex) as u32;
-            visit(hop.entered_by, hop.departs, flits - stripped);
+            visit(at.entered_by, at.departs, flits - stripped);
         }
     }
 
@@ -387,7 +378,7 @@ impl PathRoute {
         reports: &mut Reports<O>,
     ) {
         // Asked on every hop; there is nothing to report on most.
-        if self.tail < self.end && self.hop(self.tail).departs < before {
+        if self.tail < self.end && self.departs(self.tail) < before {
             self.report_departed(worm, flits, addresses, before, reports);
         }
     }
@@ -402,25 +393,20 @@ impl PathRoute {
         reports: &mut Reports<O>,
     ) {
         while self.tail < self.end {
-            let hop = *self.hop(self.tail);
-            if hop.departs >= before {
+            let Vertex { departs, entered_by, delivers } = self.vertex(self.tail);
+            if departs >= before {
                 return;
             }
-            self.tail += 1;
-            if hop.entered_by.raw() != NONE {
-                reports.observer.released(hop.departs, worm, hop.entered_by, flits - self.stripped);
+            if entered_by.raw() != NONE {
+                reports.observer.released(departs, worm, entered_by, flits - self.stripped);
             }
-            if hop.consumption != NONE {
+            if delivers {
                 self.stripped += u32::from(addresses.is_some());
                 let consumed = flits - addresses.unwrap_or(0);
-                reports.observer.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
-                let vertex = self.tail - 1;
-                let here = self.rest().further.iter().take_while(|at| at.0 == vertex).count();
-                if here > 0 {
-                    let further = self.rest_mut().further.drain(..here);
-                    further.for_each(|(_, channel)| reports.observer.released(hop.departs, worm, channel, consumed));
-                }
+                let channels = self.consumption(self.tail);
+                channels.for_each(|channel| reports.observer.released(departs, worm, channel, consumed));
             }
+            self.tail += 1;
         }
     }
 }

@@ -305,7 +305,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let mut count = 0;
         for worm in worms {
             if let Route::Path(route, flits) = &worm.route {
-                let left = route.left_by(F::settled(flits));
+                let left = route.leads_to(F::settled(flits));
                 read ^= route.read();
                 links[count] = route.next_channels(self.network);
                 links[count + 1] = [left; 2];
@@ -458,7 +458,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
             _ if vertex <= 1 => return self.network.entry_of(worm.from),
-            Route::Path(route, _) => route.hop(vertex).entered_by,
+            Route::Path(route, _) => route.entered_by(vertex),
             Route::Tree(route, _) => route.vertices[vertex as usize].entered_by,
         };
         self.network.to(entered_by)

@@ -96,7 +96,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             return self.take_link(slot, vertex, link, to);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.enter(link, 0, to);
+        route.enter(*now, link, to);
         let at = Place { slot, vertex, now: *now };
         let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
@@ -114,7 +114,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             route.make_room(hops);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.enter(link, 0, to);
+        route.enter(*now, link, to);
         let at = Place { slot, vertex, now: *now };
         let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
@@ -182,7 +182,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         self.candidates.clear();
         self.ranges.clear();
         if let Some(target) = target {
-            let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
+            let arrived = (vertex > 1).then(|| route.entered_by(vertex));
             let exit = if arrived.is_none() { route.rest().exit } else { None };
             match (self.division, exit) {
                 (Some(division), _) => {
@@ -283,8 +283,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         reports.observer.granted(*now, worm.id, channel);
-        route.hop_mut(vertex).consumption = channel.raw();
-        route.reach_last_stop();
+        route.reach_last_stop(*now, channel);
         let at = Place { slot, vertex, now: *now };
         let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
@@ -453,17 +452,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         } else {
             match &mut worm.route {
                 Route::Path(route, _) => {
-                    if let Some((first, further)) = grant.pooled.split_first() {
-                        route.hop_mut(grant.vertex).consumption = first.raw();
-                        if !further.is_empty() {
-                            let further = further.iter().map(|&channel| (grant.vertex, channel));
-                            route.rest_mut().further.extend(further);
-                        }
-                        route.reach_stops(grant.pooled.len(), self.network);
-                    }
+                    grant.pooled.iter().for_each(|&channel| route.add_consumption(channel));
                     match grant.links.first() {
-                        Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
-                        None => route.complete = true,
+                        Some(&(link, vc)) => route.push(self.now, link, vc, self.network.to(link), &mut self.hops),
+                        None => route.complete(self.now),
+                    }
+                    if !grant.pooled.is_empty() {
+                        route.delivers_at(grant.vertex);
+                        route.reach_stops(grant.pooled.len(), self.network);
                     }
                     return self.goes_on(grant.worm, grant.vertex);
                 }

@@ -128,7 +128,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route, _) => {
-                route.begin(injection, self.network.entry_of(worm.from), &mut self.hops);
+                route.begin(self.now, injection, self.network.entry_of(worm.from), &mut self.hops);
             }
             Route::Tree(route, _) => {
                 route.vertices[0].granted = true;

@@ -184,6 +184,7 @@ pub struct Surroundings<'a, O, S> {
 #[repr(C)]
 pub(crate) struct PathRoute {
     /// A ring, as large as a power of two, with the vertices from the one before `tail`, from where flits enter that, to the one where the header is, or is heading for.
+    /// What is there of the last one means nothing until the header has left it.
     hops: Box<[Hop]>,
     /// The vertices so far, and the first of those in the ring: at most `tail - 1`.
     pub(super) end: u32,
@@ -207,6 +208,8 @@ pub(crate) struct PathRoute {
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
     several_stops: bool,
+    /// The consumption channel of the only stop.
+    consumption: ChannelId,
     /// Whether `rest` is about this worm, and not about another one that was in its slot before.
     has_rest: bool,
     rest: Option<Box<PathRest>>,
@@ -216,8 +219,10 @@ impl PathRest {
     const NOTHING: Self = Self {
         exit: None,
         waypoint: None,
-        further: Vec::new(),
+        consumption: Vec::new(),
         stops: Vec::new(),
+        virtual_channels: Vec::new(),
+        far: Vec::new(),
         strips: Vec::new(),
         since_strip: Vec::new(),
         strip_at: Cycle::MAX,
@@ -227,8 +232,10 @@ impl PathRest {
     /// Forgets all of it, but keeps the memory.
     fn clear(&mut self) {
         (self.exit, self.waypoint, self.strip_at, self.window_end) = (None, None, Cycle::MAX, 0);
-        self.further.clear();
+        self.consumption.clear();
         self.stops.clear();
+        self.virtual_channels.clear();
+        self.far.clear();
         self.strips.clear();
         self.since_strip.clear();
     }
@@ -239,9 +246,13 @@ pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
     /// A router that it goes to before its first stop.
     pub(crate) waypoint: Option<RouterId>,
-    /// Where several nodes of a router get the message: (vertex, consumption channel) for all but the first of them, in order.
-    pub(super) further: Vec<(u32, ChannelId)>,
+    /// (vertex, consumption channel) for the nodes that get the message, in order, if there are several stops.
+    consumption: Vec<(u32, ChannelId)>,
     stops: Vec<NodeId>,
+    /// By vertex, the virtual channel that leads to it; 0 for those that are not listed.
+    virtual_channels: Vec<u32>,
+    /// Vertices that the last flit leaves so long after the first that [`Hop`] has no room for it, and when.
+    far: Vec<(u32, Cycle)>,
     /// The routers, counted from the sender's, where address flits were stripped so far.
     pub(crate) strips: Vec<u32>,
     /// At those that the header has left, how long after that (worm engine).
@@ -252,28 +263,33 @@ pub(crate) struct PathRest {
     pub(crate) window_end: u32,
 }
 
-/// A vertex of a path worm: 32 bytes, which are most of what is read and written of a network that does not fit into a cache.
+/// A vertex of a path worm: 16 bytes, which are most of what is read and written of a network that does not fit into a cache.
 #[derive(Clone, Copy)]
-pub(crate) struct Hop {
-    /// When the last flit leaves, or `UNKNOWN`.
-    pub(crate) departs: Cycle,
-    /// When the first flit has left (worm engine).
-    pub(crate) leaves: Cycle,
-    /// The number of that flit (worm engine).
-    pub(crate) first: u32,
-    /// The channel by which it is entered; `NONE` for vertex 0.
-    pub(crate) entered_by: ChannelId,
-    /// The virtual channel of it.
-    pub(crate) virtual_channel: u32,
-    /// The consumption channel held here, the first of several, or `NONE`.
-    pub(crate) consumption: u32,
+struct Hop {
+    /// When the header was granted what it needs here: then the first flit has left (worm engine).
+    leaves: Cycle,
+    /// The channel by which it is left; `NONE` at the last stop.
+    left_by: ChannelId,
+    /// How long after that cycle the last flit leaves, `AHEAD` if that is not known yet, or `FAR`; and `DELIVERS` if consumption channels are held here.
+    stays: u32,
 }
 
 impl Hop {
-    #[inline]
-    fn new(entered_by: ChannelId, virtual_channel: u32) -> Self {
-        Self { departs: UNKNOWN, leaves: 0, first: 1, entered_by, virtual_channel, consumption: NONE }
-    }
+    const AHEAD: u32 = Self::DELIVERS - 1;
+    const FAR: u32 = Self::DELIVERS - 2;
+    const DELIVERS: u32 = 1 << 31;
+    const NONE: Self = Self { leaves: 0, left_by: ChannelId::new(NONE), stays: Self::AHEAD };
+}
+
+/// What is known of a vertex of a path worm.
+#[derive(Clone, Copy)]
+pub(crate) struct Vertex {
+    /// When the last flit leaves, or `UNKNOWN`.
+    pub(crate) departs: Cycle,
+    /// The channel by which it is entered; `NONE` for vertex 0.
+    pub(crate) entered_by: ChannelId,
+    /// Whether consumption channels are held here.
+    pub(crate) delivers: bool,
 }
 
 impl Default for PathRoute {
@@ -293,6 +309,7 @@ impl Default for PathRoute {
             named: false,
             complete: false,
             several_stops: false,
+            consumption: ChannelId::new(NONE),
             has_rest: false,
             rest: None,
         }
@@ -300,16 +317,16 @@ impl Default for PathRoute {
 }
 
 impl PathRoute {
-    /// Reads where the next vertex will be; the number means nothing.
+    /// Reads where the last vertex is; the number means nothing.
     #[inline]
     pub(super) fn read(&self) -> u32 {
-        self.place(self.end).map_or(0, |hop| hop.consumption)
+        self.place(self.end.wrapping_sub(1)).map_or(0, |hop| hop.stays)
     }
 
     /// The channel that leads to a vertex, if it is in the ring, or another one.
     #[inline]
-    pub(super) fn left_by(&self, vertex: u32) -> u32 {
-        self.place(vertex).map_or(0, |hop| hop.entered_by.raw())
+    pub(super) fn leads_to(&self, vertex: u32) -> u32 {
+        self.place(vertex.wrapping_sub(1)).map_or(0, |hop| hop.left_by.raw())
     }
 
     #[inline]
@@ -410,17 +427,58 @@ impl PathRoute {
 
     /// The consumption channel of the last stop is granted.
     #[inline]
-    pub(super) fn reach_last_stop(&mut self) {
+    pub(super) fn reach_last_stop(&mut self, now: Cycle, channel: ChannelId) {
         self.next_stop += 1;
+        self.add_consumption(channel);
+        self.complete(now);
+        self.delivers_at(self.last());
+    }
+
+    /// Everything is granted.
+    #[inline]
+    pub(super) fn complete(&mut self, now: Cycle) {
+        let last = self.last();
+        *self.hop_mut(last) = Hop { leaves: now, ..Hop::NONE };
         self.complete = true;
+    }
+
+    /// A consumption channel is granted at the last vertex.
+    #[inline]
+    pub(super) fn add_consumption(&mut self, channel: ChannelId) {
+        if self.several_stops {
+            let vertex = self.last();
+            self.rest_mut().consumption.push((vertex, channel));
+        } else {
+            self.consumption = channel;
+        }
+    }
+
+    /// Consumption channels are held at a vertex that its header leaves in this cycle.
+    #[inline]
+    pub(super) fn delivers_at(&mut self, vertex: u32) {
+        self.hop_mut(vertex).stays |= Hop::DELIVERS;
+    }
+
+    /// Whether consumption channels are held at a vertex, or were.
+    #[inline]
+    pub(crate) fn delivers(&self, vertex: u32) -> bool {
+        self.has_left(vertex) && self.hop(vertex).stays & Hop::DELIVERS != 0
     }
 
     /// The consumption channels held at a vertex.
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
-        let first = self.hop(vertex).consumption;
-        let further = self.rest().further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
-        (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
+        let several = &self.rest().consumption;
+        let several = &several[several.partition_point(|at| at.0 < vertex)..];
+        let several = several.iter().take_while(move |at| at.0 == vertex).map(|&(_, channel)| channel);
+        let only = !self.several_stops && self.delivers(vertex);
+        only.then_some(self.consumption).into_iter().chain(several)
+    }
+
+    /// The first of them, or `NONE`.
+    #[inline]
+    pub(crate) fn first_consumption(&self, vertex: u32) -> u32 {
+        self.consumption(vertex).next().map_or(NONE, ChannelId::raw)
     }
 
     #[inline]
@@ -433,11 +491,11 @@ impl PathRoute {
     /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
     #[allow(clippy::inline_always, reason = "once a message, from one place")]
     #[inline(always)]
-    pub(super) fn begin(&mut self, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
+    pub(super) fn begin(&mut self, now: Cycle, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
         debug_assert!(self.hops.is_empty() && self.end == 0);
         let mut hops = pool.first();
         if let Some(first) = hops.first_chunk_mut() {
-            *first = [Hop::new(ChannelId::new(NONE), 0), Hop::new(injection, 0)];
+            *first = [Hop { leaves: now, left_by: injection, ..Hop::NONE }, Hop::NONE];
         }
         self.hops = hops;
         (self.end, self.at, self.named) = (2, at, false);
@@ -445,17 +503,23 @@ impl PathRoute {
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
-    pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
+    pub(crate) fn push(&mut self, now: Cycle, left_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
         self.make_room(pool);
-        self.enter(entered_by, virtual_channel, at);
+        self.enter(now, left_by, at);
+        if virtual_channel > 0 {
+            let vertex = self.last();
+            let listed = &mut self.rest_mut().virtual_channels;
+            listed.resize(vertex as usize, 0);
+            listed.push(virtual_channel);
+        }
     }
 
-    /// As [`push`](Self::push), where there is room.
+    /// As [`push`](Self::push), where there is room, and one virtual channel.
     #[inline]
-    pub(super) fn enter(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
-        let vertex = self.end;
+    pub(super) fn enter(&mut self, now: Cycle, left_by: ChannelId, at: RouterId) {
+        let vertex = self.last();
+        *self.hop_mut(vertex) = Hop { leaves: now, left_by, stays: Hop::AHEAD };
         self.end += 1;
-        *self.hop_mut(vertex) = Hop::new(entered_by, virtual_channel);
         self.at = at;
         self.named = false;
     }
@@ -507,35 +571,133 @@ impl PathRoute {
 
     /// A vertex from the one before `tail` on.
     #[inline]
-    pub(crate) fn hop(&self, vertex: u32) -> &Hop {
+    fn hop(&self, vertex: u32) -> &Hop {
         debug_assert!((self.origin..self.end).contains(&vertex));
         &self.hops[vertex as usize & (self.hops.len() - 1)]
     }
 
     #[inline]
-    pub(crate) fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
+    fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
         debug_assert!((self.origin..self.end).contains(&vertex));
         let mask = self.hops.len() - 1;
         &mut self.hops[vertex as usize & mask]
     }
 
+    /// Whether the header has left a vertex, or been granted all that it needs there.
+    #[inline]
+    fn has_left(&self, vertex: u32) -> bool {
+        vertex + 1 < self.end || self.complete
+    }
+
+    /// When the first flit has left a vertex (worm engine).
+    #[inline]
+    pub(crate) fn leaves(&self, vertex: u32) -> Cycle {
+        self.hop(vertex).leaves
+    }
+
+    /// The sender's processor begins to send.
+    #[inline]
+    pub(crate) fn begins(&mut self, now: Cycle) {
+        self.hop_mut(0).leaves = now;
+    }
+
+    /// The number of the first flit that has left a vertex: all before it were stripped there, or before (worm engine).
+    #[inline]
+    pub(crate) fn first_flit(&self, vertex: u32) -> u32 {
+        self.rest().strips.partition_point(|&router| router < vertex) as u32 + 1
+    }
+
+    /// The channel that leads to a vertex; `NONE` for vertex 0.
+    #[inline]
+    pub(crate) fn entered_by(&self, vertex: u32) -> ChannelId {
+        match vertex {
+            0 => ChannelId::new(NONE),
+            _ => self.hop(vertex - 1).left_by,
+        }
+    }
+
+    /// The virtual channel of that.
+    #[inline]
+    pub(crate) fn virtual_channel(&self, vertex: u32) -> u32 {
+        self.rest().virtual_channels.get(vertex as usize).copied().unwrap_or(0)
+    }
+
+    /// When the last flit leaves a vertex, or `UNKNOWN`.
+    #[inline]
+    pub(crate) fn departs(&self, vertex: u32) -> Cycle {
+        if !self.has_left(vertex) {
+            return UNKNOWN;
+        }
+        let Hop { leaves, stays, .. } = *self.hop(vertex);
+        match stays & !Hop::DELIVERS {
+            Hop::AHEAD => UNKNOWN,
+            Hop::FAR => self.departs_far(vertex),
+            stays => leaves + Cycle::from(stays),
+        }
+    }
+
+    #[cold]
+    fn departs_far(&self, vertex: u32) -> Cycle {
+        self.rest().far.iter().find(|far| far.0 == vertex).map_or(UNKNOWN, |far| far.1)
+    }
+
+    /// The last flit leaves a vertex in cycle `at`, now or later; returns whether consumption channels are held there.
+    #[inline]
+    pub(crate) fn sets_departure(&mut self, vertex: u32, at: Cycle) -> bool {
+        debug_assert_eq!(self.departs(vertex), UNKNOWN);
+        let hop = self.hop_mut(vertex);
+        let delivers = hop.stays & Hop::DELIVERS;
+        let stays = at - hop.leaves;
+        if stays < Cycle::from(Hop::FAR) {
+            hop.stays = stays as u32 | delivers;
+        } else {
+            hop.stays = Hop::FAR | delivers;
+            self.adds_far(vertex, at);
+        }
+        delivers != 0
+    }
+
+    #[cold]
+    fn adds_far(&mut self, vertex: u32, at: Cycle) {
+        self.rest_mut().far.push((vertex, at));
+    }
+
+    /// As [`sets_departure`](Self::sets_departure), so many cycles after the first one: few enough for a [`Hop`]. Does nothing where consumption channels are held. Returns when, and the channel
+    /// that leads to the vertex, which is not the first.
+    #[inline]
+    pub(crate) fn follows_after(&mut self, vertex: u32, stays: u32) -> Option<(Cycle, ChannelId)> {
+        debug_assert!(stays < Hop::FAR);
+        let hop = self.hop_mut(vertex);
+        if hop.stays != Hop::AHEAD {
+            return None;
+        }
+        hop.stays = stays;
+        Some((hop.leaves + Cycle::from(stays), self.hop(vertex - 1).left_by))
+    }
+
+    /// What is known of a vertex.
+    #[inline]
+    pub(crate) fn vertex(&self, vertex: u32) -> Vertex {
+        Vertex { departs: self.departs(vertex), entered_by: self.entered_by(vertex), delivers: self.delivers(vertex) }
+    }
+
     /// The last flit leaves a vertex. Whether nothing has to be said of it, as nobody delivers there, if releases are of no interest.
     #[inline]
     pub(crate) fn leaves_behind(&mut self, vertex: u32) -> bool {
-        let plain = self.tail == vertex && self.hop(vertex).consumption == NONE;
+        let plain = self.tail == vertex && !self.delivers(vertex);
         self.tail += u32::from(plain);
         plain
     }
 
     /// The vertices at which it delivers in a cycle that is known, and not before `now`; and that cycle.
     pub(crate) fn deliveries_from(&self, now: Cycle) -> impl Iterator<Item = (u32, Cycle)> {
-        let known = move |hop: &Hop| hop.consumption != NONE && hop.departs != UNKNOWN && hop.departs >= now;
-        self.hops().filter(move |(_, hop)| known(hop)).map(|(vertex, hop)| (vertex, hop.departs))
+        let known = move |at: &Vertex| at.delivers && at.departs != UNKNOWN && at.departs >= now;
+        self.vertices().filter(move |(_, at)| known(at)).map(|(vertex, at)| (vertex, at.departs))
     }
 
     /// The vertices from `tail` on.
-    pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
-        (self.tail..self.end).map(|vertex| (vertex, self.hop(vertex)))
+    pub(crate) fn vertices(&self) -> impl Iterator<Item = (u32, Vertex)> {
+        (self.tail..self.end).map(|vertex| (vertex, self.vertex(vertex)))
     }
 }
 
@@ -582,7 +744,7 @@ impl HopPool {
 
     #[cold]
     fn ring(capacity: usize) -> Box<[Hop]> {
-        vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice()
+        vec![Hop::NONE; capacity].into_boxed_slice()
     }
 
     #[inline]

@@ -132,10 +132,10 @@ impl Flits for WormMovement {
             if !O::PART
                 && channels.plain_links
                 && !config.header.strips_paths()
-                && let Some(hop) = times.settle_plain(route, pace)
+                && let Some((departs, link)) = times.settle_plain(route, pace)
             {
-                channels.free_one(slot, hop.entered_by, hop.departs + 1);
-                reports.link_settled(hop.departs, hop.entered_by, worm.flits);
+                channels.free_one(slot, link, departs + 1);
+                reports.link_settled(departs, link, worm.flits);
                 if !times.has_more(vertex + 1) {
                     return Follows::Nothing;
                 }
@@ -197,8 +197,9 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let worm = &mut core.worms[slot as usize];
         let id = worm.id;
         match &mut worm.route {
-            Route::Path(_, times) => {
+            Route::Path(route, times) => {
                 if vertex == 0 {
+                    route.begins(now);
                     times.start(Pace { flits: worm.flits, buffer: core.config.buffer });
                 }
                 let Core { config, spare, channels, reports, .. } = core;
@@ -361,11 +362,11 @@ impl<O: Observer> Movement<O> for WormMovement {
             Route::Path(route, times) => {
                 let pace = Pace { flits: worm.flits, buffer: config.buffer };
                 let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
-                for (vertex, hop) in route.hops() {
+                for (vertex, at) in route.vertices() {
                     if vertex > 0 {
-                        visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));
+                        visit(at.entered_by, 0, times.entered(route, vertex, now, pace));
                     }
-                    if hop.consumption != NONE {
+                    if at.delivers {
                         let consumed = times.passed_by(route, vertex, now, pace).saturating_sub(addresses);
                         route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
                     }

@@ -5,9 +5,10 @@
 //! leaves vertex v in the maximum, over all m >= v with F - (m - v)B >= f(m), of h(m) + F - (m - v)B - f(m); where a router
 //! strips, the stripped flit counts like one that leaves.
 
-use crate::core::arbiter::NONE;
+use wormcast_network::ChannelId;
+
 use crate::core::departures::Departures;
-use crate::core::worm::{Hop, PathRoute};
+use crate::core::worm::PathRoute;
 use crate::observers::observer::{Cycle, Observer};
 
 /// What follows from when a path worm's header has left its vertices.
@@ -65,8 +66,9 @@ impl Pace {
     }
 
     /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
-    fn weight(self, m: u32, hop: &Hop) -> i64 {
-        hop.leaves as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(hop.first)
+    fn weight(self, m: u32, route: &PathRoute) -> i64 {
+        let (leaves, first) = (route.leaves(m), route.first_flit(m));
+        leaves as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(first)
     }
 }
 
@@ -94,7 +96,7 @@ impl PathTimes {
         }
     }
 
-    /// The header leaves a vertex.
+    /// The header leaves a vertex, and the route says so.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
     pub(super) fn header_leaves(
@@ -105,23 +107,21 @@ impl PathTimes {
         pace: Pace,
         spare: &mut Vec<Vec<Late>>,
     ) {
-        route.hop_mut(vertex).leaves = now;
         if self.strips {
-            self.leaves_stripping(route, vertex, now);
+            self.leaves_stripping(route, now);
         } else if now.saturating_sub(self.left_at) > Cycle::from(pace.buffer) {
             self.add_to_window(route, vertex, pace, spare);
         }
         self.left_at = now;
     }
 
-    fn leaves_stripping(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
+    fn leaves_stripping(&mut self, route: &mut PathRoute, now: Cycle) {
         let rest = route.rest_mut();
         if rest.strip_at != Cycle::MAX {
             self.passed += 1;
             rest.since_strip.push((now - rest.strip_at) as u32);
             rest.strip_at = Cycle::MAX;
         }
-        route.hop_mut(vertex).first = self.passed;
     }
 
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
@@ -148,7 +148,7 @@ impl PathTimes {
 
     /// The last departure that is known. Until a header gets on, there is no later one.
     pub(super) fn last_departure(&self, route: &PathRoute) -> Cycle {
-        self.settled.checked_sub(1).map_or(0, |last| route.hop(last).departs)
+        self.settled.checked_sub(1).map_or(0, |last| route.departs(last))
     }
 
     /// Whether [`settle`](Self::settle) may find anything, unless the route is complete: then it does.
@@ -183,7 +183,7 @@ impl PathTimes {
     #[inline]
     fn settle_first<O: Observer>(&mut self, route: &mut PathRoute, pace: Pace, departures: &mut Departures<'_, O>) {
         let v = self.settled;
-        let mut held_until = route.hop(v).leaves;
+        let mut held_until = route.leaves(v);
         if self.late != 0 && self.late <= v {
             self.forget_until(v);
         }
@@ -194,29 +194,22 @@ impl PathTimes {
             held_until =
                 held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
         }
-        let hop = route.hop_mut(v);
-        hop.departs = held_until + Cycle::from(pace.flits - 1);
-        let hop = *hop;
         self.settled += 1;
         self.due += 1;
-        departures.found(route, v, hop);
+        departures.found(route, v, held_until + Cycle::from(pace.flits - 1));
     }
 
-    /// As [`settle_first`](Self::settle_first) behind a link, where its header has not held the flits back and nobody gets the message: puts the departure down, and returns the vertex.
+    /// As [`settle_first`](Self::settle_first) behind a link, where its header has not held the flits back and nobody gets the message: puts the departure down, and returns it with the link.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(super) fn settle_plain(&mut self, route: &mut PathRoute, pace: Pace) -> Option<Hop> {
+    pub(super) fn settle_plain(&mut self, route: &mut PathRoute, pace: Pace) -> Option<(Cycle, ChannelId)> {
         if self.settled < 2 || self.late != 0 || self.strips {
             return None;
         }
-        let hop = route.hop_mut(self.settled);
-        if hop.consumption != NONE {
-            return None;
-        }
-        hop.departs = hop.leaves + Cycle::from(pace.flits - 1);
+        let found = route.follows_after(self.settled, pace.flits - 1)?;
         self.settled += 1;
         self.due += 1;
-        Some(*hop)
+        Some(found)
     }
 
     /// Takes the vertices out of the window that the first one waits for no longer.
@@ -246,7 +239,7 @@ impl PathTimes {
         if self.window.capacity() == 0 {
             self.window = spare.pop().unwrap_or_default();
         }
-        let weight = pace.weight(vertex, route.hop(vertex));
+        let weight = pace.weight(vertex, route);
         let first = self.first as usize;
         while self.window.len() > first && self.window.last().is_some_and(|late| late.weight <= weight) {
             self.window.pop();
@@ -286,7 +279,7 @@ impl PathTimes {
                 }
             }
             let mut behind = route.rest().window_end;
-            while behind < known && pace.flit(behind, v) >= i64::from(route.hop(behind).first) {
+            while behind < known && pace.flit(behind, v) >= i64::from(route.first_flit(behind)) {
                 self.add_to_window(route, behind, pace, spare);
                 behind += 1;
             }
@@ -300,18 +293,15 @@ impl PathTimes {
             }
             // The flit that is paced by the one stripped just behind the window.
             if behind < known {
-                let Hop { leaves, first, .. } = *route.hop(behind);
+                let (leaves, first) = (route.leaves(behind), route.first_flit(behind));
                 if pace.flit(behind, v) == i64::from(first) - 1
                     && let Ok(strip) = route.rest().strips.binary_search(&(behind - 1))
                 {
                     last = last.max((leaves - Cycle::from(route.rest().since_strip[strip])) as i64);
                 }
             }
-            let hop = route.hop_mut(v);
-            hop.departs = last as Cycle;
-            let hop = *hop;
             self.settled += 1;
-            departures.found(route, v, hop);
+            departures.found(route, v, last as Cycle);
         }
     }
 
@@ -327,12 +317,9 @@ impl PathTimes {
         let mut held_until = 0;
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
         for vertex in (self.settled..known).rev() {
-            let hop = route.hop_mut(vertex);
-            held_until = held_until.max(hop.leaves + Cycle::from(pace.flits - 1));
-            hop.departs = held_until;
-            let hop = *hop;
+            held_until = held_until.max(route.leaves(vertex) + Cycle::from(pace.flits - 1));
+            departures.found(route, vertex, held_until);
             held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
-            departures.found(route, vertex, hop);
         }
         self.settled = known;
     }
@@ -340,7 +327,7 @@ impl PathTimes {
     /// Flits that have entered a vertex in cycles before `now`.
     pub(super) fn entered(&self, route: &PathRoute, vertex: u32, now: Cycle, pace: Pace) -> u32 {
         let left = self.passed_by(route, vertex - 1, now, pace);
-        if left == 0 { 0 } else { left + 1 - route.hop(vertex - 1).first }
+        if left == 0 { 0 } else { left + 1 - route.first_flit(vertex - 1) }
     }
 
     /// The number of the last flit that has left a vertex in cycles before `now`; 0 if none has.
@@ -352,10 +339,10 @@ impl PathTimes {
         let known = route.last() + u32::from(route.complete);
         let room = |m: u32| (u64::from(m - v) * u64::from(pace.buffer)) as i64;
         // The greatest flit that no vertex ahead has held back until now.
-        let passed = |m: u32| (now - 1 - route.hop(m).leaves) as i64 + i64::from(route.hop(m).first) + room(m);
+        let passed = |m: u32| (now - 1 - route.leaves(m)) as i64 + i64::from(route.first_flit(m)) + room(m);
         let mut flit = (v..known).map(passed).min().unwrap_or(0).min(i64::from(pace.flits));
         if !route.complete {
-            let stripped = i64::from(route.hop(known - 1).first) - 1 + i64::from(route.rest().strip_at < now);
+            let stripped = i64::from(route.first_flit(known - 1)) - 1 + i64::from(route.rest().strip_at < now);
             flit = flit.min(stripped + room(known));
         }
         flit as u32
