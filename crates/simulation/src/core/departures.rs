@@ -18,15 +18,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return false };
-        let delivers = route.sets_departure(vertex, at);
-        let addresses = self.config.header.stripped_of_path(worm.header);
+        let (_, delivers) = route.departs_when(vertex, |_| at);
         // On nearly every hop there is a link and nothing else.
-        if vertex > 1 && !delivers && self.channels.plain_links && addresses.is_none() {
+        if vertex > 1 && !delivers && self.channels.plain_links {
             let link = route.entered_by(vertex);
             self.channels.free_one(slot, link, at + 1);
             self.reports.link_settled(at, link, worm.flits);
             return false;
         }
+        let addresses = self.config.header.stripped_of_path(worm.header);
         route.gives_back(slot, (worm.flits, addresses), vertex, &mut self.channels, &mut self.reports)
     }
 
@@ -219,15 +219,14 @@ impl<'a, O: Observer> Departures<'a, O> {
         channels: &'a mut Channels,
         reports: &'a mut Reports<O>,
     ) -> Self {
-        let simple = addresses.is_none() && channels.plain_links;
+        let simple = channels.plain_links;
         Self { id, slot, flits, addresses, simple, now, channels, reports }
     }
 
-    /// The cycle in which the last flit leaves a vertex is known: puts it down there, gives back what the worm holds for it, and arranges what it delivers there.
+    /// The cycle in which the last flit leaves a vertex is known, and put down there: gives back what the worm holds for it, and arranges what it delivers there.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(crate) fn found(&mut self, route: &mut PathRoute, vertex: u32, departs: Cycle) {
-        let delivers = route.sets_departure(vertex, departs);
+    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, (departs, delivers): (Cycle, bool)) {
         if vertex > 1 && self.simple {
             let link = route.entered_by(vertex);
             if O::PART && !self.channels.part.has_link(link) {
@@ -240,33 +239,33 @@ impl<'a, O: Observer> Departures<'a, O> {
             self.reports.link_settled(departs, link, self.flits);
             // On nearly every hop there is a link and nothing else.
             if delivers {
-                self.ends_delivery(route, vertex);
+                self.ends_delivery(route, vertex, departs);
             }
         } else if vertex > 0 {
-            self.found_other(route, vertex);
+            self.found_other(route, vertex, (departs, delivers));
         }
     }
 
     /// As [`found`](Self::found) at the sender's router, and where more has to be done than to give a link back.
     #[inline(never)]
-    fn found_other(&mut self, route: &PathRoute, vertex: u32) {
+    fn found_other(&mut self, route: &PathRoute, vertex: u32, (departs, delivers): (Cycle, bool)) {
         if vertex == 1 {
             route.gives_port_back(self.slot, self.flits, self.channels, self.reports);
         } else {
             route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
         }
-        if route.delivers(vertex) {
-            self.ends_delivery(route, vertex);
+        if delivers {
+            self.ends_delivery(route, vertex, departs);
         }
     }
 
     /// The cycle of a delivery is known: gives the consumption channels back, and arranges it.
     #[inline(never)]
-    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32) {
+    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
         let consumed = self.flits - self.addresses.unwrap_or(0);
-        route.ends_delivery(self.slot, vertex, consumed, self.channels, self.reports);
+        route.ends_delivery(self.slot, (vertex, departs), consumed, self.channels, self.reports);
         let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
-        self.channels.deliver(self.now, route.departs(vertex), event);
+        self.channels.deliver(self.now, departs, event);
     }
 }
 
@@ -289,7 +288,7 @@ impl PathRoute {
         }
         let delivers = self.delivers(vertex);
         if delivers {
-            self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
+            self.ends_delivery(slot, (vertex, self.departs(vertex)), flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
     }
@@ -335,13 +334,12 @@ impl PathRoute {
     fn ends_delivery<O: Observer>(
         &self,
         slot: u32,
-        vertex: u32,
+        (vertex, at): (u32, Cycle),
         consumed: u32,
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let at = self.departs(vertex);
-        self.consumption(vertex).for_each(|channel| {
+        self.each_consumption(vertex, |channel| {
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {

@@ -122,7 +122,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         }
         let spread = spread.filter(|_| config.selection != SelectionPolicy::First);
         let lags = Lags::new(config.delay, network);
-        let plain_links = config.virtual_channels == 1 && lags.is_empty() && !arbiter.selector.counts_flits();
+        let one_channel = config.virtual_channels == 1 && lags.is_empty();
+        let plain_links = one_channel && !arbiter.selector.counts_flits() && !config.header.strips_paths();
         let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
         Self {
             network,

@@ -475,6 +475,12 @@ impl PathRoute {
         only.then_some(self.consumption).into_iter().chain(several)
     }
 
+    /// As [`consumption`](Self::consumption), where some are held: calls `visit` with each.
+    #[inline]
+    pub(super) fn each_consumption(&self, vertex: u32, mut visit: impl FnMut(ChannelId)) {
+        if self.several_stops { self.consumption(vertex).for_each(visit) } else { visit(self.consumption) }
+    }
+
     /// The first of them, or `NONE`.
     #[inline]
     pub(crate) fn first_consumption(&self, vertex: u32) -> u32 {
@@ -641,12 +647,13 @@ impl PathRoute {
         self.rest().far.iter().find(|far| far.0 == vertex).map_or(UNKNOWN, |far| far.1)
     }
 
-    /// The last flit leaves a vertex in cycle `at`, now or later; returns whether consumption channels are held there.
+    /// The last flit leaves a vertex in cycle `at`, of when the first one has, now or later; returns that cycle, and whether consumption channels are held there.
     #[inline]
-    pub(crate) fn sets_departure(&mut self, vertex: u32, at: Cycle) -> bool {
+    pub(crate) fn departs_when(&mut self, vertex: u32, at: impl FnOnce(Cycle) -> Cycle) -> (Cycle, bool) {
         debug_assert_eq!(self.departs(vertex), UNKNOWN);
         let hop = self.hop_mut(vertex);
         let delivers = hop.stays & Hop::DELIVERS;
+        let at = at(hop.leaves);
         let stays = at - hop.leaves;
         if stays < Cycle::from(Hop::FAR) {
             hop.stays = stays as u32 | delivers;
@@ -654,7 +661,7 @@ impl PathRoute {
             hop.stays = Hop::FAR | delivers;
             self.adds_far(vertex, at);
         }
-        delivers != 0
+        (at, delivers != 0)
     }
 
     #[cold]
@@ -662,7 +669,7 @@ impl PathRoute {
         self.rest_mut().far.push((vertex, at));
     }
 
-    /// As [`sets_departure`](Self::sets_departure), so many cycles after the first one: few enough for a [`Hop`]. Does nothing where consumption channels are held. Returns when, and the channel
+    /// As [`departs_when`](Self::departs_when), so many cycles after the first one: few enough for a [`Hop`]. Does nothing where consumption channels are held. Returns when, and the channel
     /// that leads to the vertex, which is not the first.
     #[inline]
     pub(crate) fn follows_after(&mut self, vertex: u32, stays: u32) -> Option<(Cycle, ChannelId)> {

@@ -113,7 +113,7 @@ impl Flits for WormMovement {
         if !route.complete {
             // It enters the next router. If it is stripped there, the next flit is there by then.
             let mut freed = now;
-            let stripped = config.header.strips_paths() && route.strips();
+            let stripped = !channels.plain_links && config.header.strips_paths() && route.strips();
             if stripped {
                 freed = now + 1 + Cycle::from(config.strip_delay);
                 times.strips(route, freed);
@@ -131,7 +131,6 @@ impl Flits for WormMovement {
             // That of one link alone, with nothing else to be done, is what short messages find on nearly every hop.
             if !O::PART
                 && channels.plain_links
-                && !config.header.strips_paths()
                 && let Some((departs, link)) = times.settle_plain(route, pace)
             {
                 channels.free_one(slot, link, departs + 1);

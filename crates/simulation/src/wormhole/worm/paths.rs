@@ -183,20 +183,20 @@ impl PathTimes {
     #[inline]
     fn settle_first<O: Observer>(&mut self, route: &mut PathRoute, pace: Pace, departures: &mut Departures<'_, O>) {
         let v = self.settled;
-        let mut held_until = route.leaves(v);
         if self.late != 0 && self.late <= v {
             self.forget_until(v);
         }
+        let mut held_until = 0;
         if self.late != 0
             && let Some(late) = self.front()
         {
             // The first flit is the header.
-            held_until =
-                held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
+            held_until = (late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle;
         }
         self.settled += 1;
         self.due += 1;
-        departures.found(route, v, held_until + Cycle::from(pace.flits - 1));
+        let found = route.departs_when(v, |leaves| leaves.max(held_until) + Cycle::from(pace.flits - 1));
+        departures.found(route, v, found);
     }
 
     /// As [`settle_first`](Self::settle_first) behind a link, where its header has not held the flits back and nobody gets the message: puts the departure down, and returns it with the link.
@@ -301,7 +301,8 @@ impl PathTimes {
                 }
             }
             self.settled += 1;
-            departures.found(route, v, last as Cycle);
+            let found = route.departs_when(v, |_| last as Cycle);
+            departures.found(route, v, found);
         }
     }
 
@@ -317,9 +318,9 @@ impl PathTimes {
         let mut held_until = 0;
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
         for vertex in (self.settled..known).rev() {
-            held_until = held_until.max(route.leaves(vertex) + Cycle::from(pace.flits - 1));
-            departures.found(route, vertex, held_until);
-            held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
+            let found = route.departs_when(vertex, |leaves| held_until.max(leaves + Cycle::from(pace.flits - 1)));
+            held_until = found.0.saturating_sub(Cycle::from(pace.buffer));
+            departures.found(route, vertex, found);
         }
         self.settled = known;
     }
