@@ -36,7 +36,7 @@ pub(crate) struct Request {
     live: bool,
     /// Whether it is for one channel and nothing else: most are. Then that and the queue entry are these, and the lists mean nothing.
     only: Only,
-    link: ChannelId,
+    channel: ChannelId,
     pool: Pool,
     entry: u32,
     /// One channel of each of these pools.
@@ -56,7 +56,7 @@ enum Only {
     No,
     /// A path, for a link of one virtual channel.
     Link,
-    /// For a pool of one channel.
+    /// For the only port of a pool.
     Pool,
 }
 
@@ -68,7 +68,7 @@ impl Request {
         all_links: false,
         live: false,
         only: Only::No,
-        link: ChannelId::new(NONE),
+        channel: ChannelId::new(NONE),
         pool: Pool::Injection(NodeId::new(0)),
         entry: NONE,
         pools: Vec::new(),
@@ -92,7 +92,7 @@ impl Request {
     pub(crate) fn links(&self) -> &[ChannelId] {
         match self.only {
             Only::No => &self.links,
-            Only::Link => std::slice::from_ref(&self.link),
+            Only::Link => std::slice::from_ref(&self.channel),
             Only::Pool => &[],
         }
     }
@@ -462,46 +462,26 @@ impl Arbiter {
         true
     }
 
-    /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
-    /// that it enters.
+    /// As [`grant_first`](Self::grant_first), if the first request is for [one channel](Self::queue_for_one) and nothing else: returns the slot and the vertex of the worm, the channel,
+    /// and the router that it enters, if it is a link.
     #[allow(clippy::inline_always, reason = "of every wait, from one place")]
     #[inline(always)]
-    pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
-        if queue as usize >= self.space.links() {
-            return None;
-        }
+    pub(crate) fn grant_one(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, Option<RouterId>)> {
         let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
         let line = &mut self.queues.lines[queue as usize];
-        if request.only != Only::Link || !line.hold.is_free(self.now) {
+        if request.only == Only::No || !line.hold.is_free(self.now) {
             return None;
         }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        let granted = (request.worm, request.vertex, request.link, line.to);
+        let to = (request.only == Only::Link).then_some(line.to);
+        let granted = (request.worm, request.vertex, request.channel, to);
         self.granted_now.push((request.key, index));
         // The next has to wait.
         self.queues.remove_first(queue as usize);
         self.pending -= 1;
         Some(granted)
-    }
-
-    /// As [`grant_link`](Self::grant_link), if the first request of a pool of one channel asks for nothing else; returns the slot and the vertex of the worm, and the channel.
-    #[inline(never)]
-    pub(crate) fn grant_port(&mut self, queue: u32) -> Option<(u32, u32, ChannelId)> {
-        let index = self.queues.first(queue as usize)?;
-        let request = &mut self.requests[index as usize];
-        if request.only != Only::Pool || self.divided || self.granted.is_some() {
-            return None;
-        }
-        let (worm, vertex, pool, key) = (request.worm, request.vertex, request.pool, request.key);
-        let channel = self.free_member(pool)?;
-        *self.held_mut(channel, 0) = Hold::by(worm);
-        self.requests[index as usize].live = false;
-        self.granted_now.push((key, index));
-        self.queues.remove_first(queue as usize);
-        self.pending -= 1;
-        Some((worm, vertex, channel))
     }
 
     /// Whether a queue is for one channel alone.
@@ -663,18 +643,27 @@ impl Arbiter {
         Some(line.to)
     }
 
-    /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    /// As [`queue`](Self::queue), for a path that asks for one link, or a worm that asks for the [only port](Self::only_port) of a pool, which is not granted at once; returns the cycle in
+    /// which its queue has to be woken, if nobody else will do it.
     #[allow(clippy::inline_always, reason = "of every wait, from one place")]
     #[inline(always)]
-    pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
-        let (index, queue) = (self.new_request(), link.index());
+    pub(crate) fn queue_for_one(
+        &mut self,
+        key: Key,
+        (worm, vertex): (u32, u32),
+        (channel, pool): (ChannelId, Option<Pool>),
+    ) -> Option<Cycle> {
+        let (index, queue) = (self.new_request(), channel.index());
         let hold = self.queues.lines[queue].hold;
         let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.only, request.live) = (false, Only::Link, true);
-        (request.link, request.entry) = (link, entry);
+        (request.all_links, request.live, request.channel, request.entry) = (false, true, channel, entry);
+        request.only = Only::Link;
+        if let Some(pool) = pool {
+            (request.only, request.pool) = (Only::Pool, pool);
+        }
         self.pending += 1;
         if hold.is_free(self.now) {
             self.look_at(index);
@@ -682,28 +671,10 @@ impl Arbiter {
         wake
     }
 
-    /// As [`queue_for_one`](Self::queue_for_one), for one channel of a pool; `false` if the pool has several.
-    #[inline(never)]
-    pub(crate) fn queue_for_port(&mut self, key: Key, worm: u32, vertex: u32, pool: Pool, all_links: bool) -> bool {
-        let queue = self.queue_of(pool);
-        if !self.is_for_one(queue as u32) {
-            return false;
-        }
-        let hold = if self.single_ports { self.queues.lines[queue].hold } else { self.ports[self.ports_of(pool).start] };
-        if self.queues.is_empty(queue) {
-            self.wakes.extend(hold.ends(self.now).map(|at| (at, queue as u32)));
-        }
-        let index = self.new_request();
-        let entry = self.queues.push(queue, index);
-        let request = &mut self.requests[index as usize];
-        (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.only, request.live) = (all_links, Only::Pool, true);
-        (request.pool, request.entry) = (pool, entry);
-        self.pending += 1;
-        if hold.is_free(self.now) {
-            self.look_at(index);
-        }
-        true
+    /// The one port of a pool, where nodes have one of each kind and nothing else depends on who is granted it.
+    pub(crate) fn only_port(&self, pool: Pool) -> Option<ChannelId> {
+        let only = self.single_ports && !self.divided && self.granted.is_none();
+        only.then(|| ChannelId::new(self.queue_of(pool) as u32))
     }
 
     /// A place for a request.
@@ -880,13 +851,8 @@ impl Arbiter {
         match request.only {
             Only::No => {}
             // The next has to wait.
-            Only::Link => {
-                self.queues.remove(request.link.index(), request.entry);
-                return;
-            }
-            Only::Pool => {
-                let (pool, entry) = (request.pool, request.entry);
-                self.queues.remove(self.queue_of(pool), entry);
+            Only::Link | Only::Pool => {
+                self.queues.remove(request.channel.index(), request.entry);
                 return;
             }
         }

@@ -391,17 +391,18 @@ impl PathRoute {
         reports: &mut Reports<O>,
     ) {
         while self.tail < self.end {
-            let Vertex { departs, entered_by, delivers } = self.vertex(self.tail);
+            let departs = self.departs(self.tail);
             if departs >= before {
                 return;
             }
-            if entered_by.raw() != NONE {
+            let entered_by = self.entered_by(self.tail);
+            if O::RELEASES && entered_by.raw() != NONE {
                 reports.observer.released(departs, worm, entered_by, flits - self.stripped);
             }
-            if delivers {
+            if self.delivers(self.tail) {
                 self.stripped += u32::from(addresses.is_some());
                 let consumed = flits - addresses.unwrap_or(0);
-                let channels = self.consumption(self.tail);
+                let channels = self.consumption(self.tail).filter(|_| O::RELEASES);
                 channels.for_each(|channel| reports.observer.released(departs, worm, channel, consumed));
             }
             self.tail += 1;

@@ -4,8 +4,6 @@
 //! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So those of a cycle
 //! are next to each other, and sorted seldom, which a calendar would have to find out.
 
-use std::ops::Range;
-
 use crate::calendar::sort;
 use crate::observers::observer::Cycle;
 
@@ -29,9 +27,11 @@ pub(crate) struct Headers {
 /// Headers in the order of cycles.
 #[derive(Default)]
 struct Queue {
+    /// Those of later cycles, and the first of them that is not gone.
     headers: Vec<Routed>,
-    /// The first that is not gone.
     taken: usize,
+    /// Those of the cycle at hand.
+    due: Vec<Routed>,
     /// Scratch: those of a cycle that are not where they belong.
     others: Vec<Routed>,
 }
@@ -57,27 +57,29 @@ impl Headers {
         }
     }
 
-    /// Takes the headers of a cycle; returns their places, in the order of worms.
+    /// Takes the headers of a cycle; returns how many there are.
     #[allow(clippy::inline_always, reason = "in every cycle")]
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Cycle) -> Range<usize> {
+    pub(crate) fn take(&mut self, now: Cycle) -> usize {
+        self.entering.take(now);
         if self.freed.next() == Some(now) {
             self.take_freed(now);
         }
-        self.entering.take(now)
+        self.entering.order();
+        self.entering.due.len()
     }
 
     /// Puts the headers that are freed in this cycle among those that enter routers.
     #[inline(never)]
     fn take_freed(&mut self, now: Cycle) {
-        let freed = self.freed.take(now);
-        self.entering.insert(now, &self.freed.headers[freed]);
+        self.freed.take(now);
+        self.entering.due.append(&mut self.freed.due);
     }
 
-    /// The header at a place, until the next cycle's are taken.
+    /// The header at a place, in the order of worms, until the next cycle's are taken.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Routed {
-        self.entering.headers[place]
+        self.entering.due[place]
     }
 }
 
@@ -106,37 +108,45 @@ impl Queue {
         self.headers.get(self.taken).map(|header| header.at)
     }
 
-    /// How many request in a cycle that has come.
-    #[inline]
-    fn due(&self, now: Cycle) -> usize {
-        let waiting = &self.headers[self.taken..];
-        match waiting.last() {
-            // All of them, where routing takes no time.
-            Some(last) if last.at == now => waiting.len(),
-            _ => waiting.iter().take_while(|header| header.at == now).count(),
+    /// Takes those of a cycle.
+    #[allow(clippy::inline_always, reason = "in every cycle")]
+    #[inline(always)]
+    fn take(&mut self, now: Cycle) {
+        self.due.clear();
+        match self.headers.last() {
+            // Mostly all of them, where routing takes no time.
+            Some(last) if last.at == now && self.taken == 0 => std::mem::swap(&mut self.due, &mut self.headers),
+            Some(_) => self.take_first(now),
+            None => {}
         }
     }
 
-    /// Takes those of a cycle, and puts them in order.
+    /// Takes those of a cycle, of others that are later.
+    #[inline(never)]
+    fn take_first(&mut self, now: Cycle) {
+        let waiting = self.headers[self.taken..].iter();
+        self.due.extend(waiting.take_while(|header| header.at == now));
+        self.taken += self.due.len();
+        if self.taken > self.headers.len() / 2 {
+            self.headers.drain(..self.taken);
+            self.taken = 0;
+        }
+    }
+
+    /// Puts those of a cycle in order.
     #[allow(clippy::inline_always, reason = "in every cycle")]
     #[inline(always)]
-    fn take(&mut self, now: Cycle) -> Range<usize> {
-        if self.taken > 64 && self.taken > self.headers.len() / 2 {
-            self.forget_taken();
+    fn order(&mut self) {
+        if !in_order(&self.due) {
+            self.put_in_order();
         }
-        let due = self.taken..self.taken + self.due(now);
-        if !in_order(&self.headers[due.clone()]) {
-            self.put_in_order(due.clone());
-        }
-        self.taken = due.end;
-        due
     }
 
     /// Most are in order: behind those that were granted what they had waited for, which come first. So the longest part that is in order stays together, and
     /// the others are put between.
     #[inline(never)]
-    fn put_in_order(&mut self, due: Range<usize>) {
-        let headers = &mut self.headers[due];
+    fn put_in_order(&mut self) {
+        let headers = &mut self.due[..];
         if headers.len() <= FEW {
             return sort(headers, Routed::order);
         }
@@ -166,19 +176,6 @@ impl Queue {
         }
     }
 
-    #[inline(never)]
-    fn forget_taken(&mut self) {
-        self.headers.drain(..self.taken);
-        self.taken = 0;
-    }
-
-    /// Adds some to those of a cycle that has come.
-    #[cold]
-    fn insert(&mut self, now: Cycle, more: &[Routed]) {
-        let end = self.taken + self.due(now);
-        self.headers.splice(end..end, more.iter().copied());
-    }
-
     #[inline]
     fn push(&mut self, header: Routed) {
         debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
@@ -200,7 +197,7 @@ mod tests {
         ) {
             let (mut headers, mut expected, mut found) = (Headers::default(), Vec::new(), Vec::new());
             for (now, entering) in (0..).zip(&cycles) {
-                for header in headers.take(now).map(|place| headers.at(place)) {
+                for header in (0..headers.take(now)).map(|place| headers.at(place)) {
                     prop_assert_eq!(header.at, now);
                     found.push((now, header.worm, header.vertex));
                 }

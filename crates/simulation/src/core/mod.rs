@@ -18,8 +18,6 @@ mod startups;
 mod tree_route;
 pub(crate) mod worm;
 
-use std::ops::Range;
-
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{
@@ -270,12 +268,13 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         self.reminded.clear();
         self.channels.delivering.clear();
         self.channels.arbiter.begin(self.now);
+        // Before what is granted to others in this cycle adds some for later ones.
+        let (mut place, end) = (0, self.channels.headers.take(self.now));
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
         } else if !self.fresh.is_empty() {
             self.start_fresh();
         }
-        let Range { start: mut place, end } = self.channels.headers.take(self.now);
         while place < end {
             let mut together = end;
             if self.scattered && end - place >= FEW {
@@ -381,13 +380,12 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// A channel that requests wait for is free.
     fn wake(&mut self, queue: u32) {
-        if let Some((slot, vertex, link, to)) = self.channels.arbiter.grant_link(queue) {
+        if let Some((slot, vertex, channel, to)) = self.channels.arbiter.grant_one(queue) {
             self.worms[slot as usize].requests -= 1;
-            return self.take_link(slot, vertex, link, to);
-        }
-        if let Some((slot, vertex, channel)) = self.channels.arbiter.grant_port(queue) {
-            self.worms[slot as usize].requests -= 1;
-            return self.take_port(slot, vertex, channel);
+            return match to {
+                Some(to) => self.take_link(slot, vertex, channel, to),
+                None => self.take_port(slot, vertex, channel),
+            };
         }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;

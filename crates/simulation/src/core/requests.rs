@@ -91,7 +91,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             link => link,
         };
         let Some(link) = link else { return self.request_stop(slot, vertex) };
-        let Some(to) = channels.arbiter.take_one(link, slot) else { return self.wait_for_link(slot, vertex, link) };
+        let Some(to) = channels.arbiter.take_one(link, slot) else { return self.wait_for_one(slot, vertex, link, None) };
         if O::RELEASES || route.is_full() {
             return self.take_link(slot, vertex, link, to);
         }
@@ -221,18 +221,28 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         (self.candidates, self.ranges, self.pools) = (candidates, ranges, pools);
     }
 
-    /// The header of a path asks for one link and nothing else, and has to wait.
+    /// The header of a path asks for one link and nothing else, or a worm for one port, and has to wait.
     #[inline(never)]
-    fn wait_for_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+    fn wait_for_one(&mut self, slot: u32, vertex: u32, channel: ChannelId, pool: Option<Pool>) {
         let worm = &mut self.worms[slot as usize];
         worm.requests += 1;
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
-        if let Some(at) = self.channels.arbiter.queue_for_one(key, slot, vertex, link) {
-            self.channels.calendar.push(at, Event::wake(link.raw()));
+        if let Some(at) = self.channels.arbiter.queue_for_one(key, (slot, vertex), (channel, pool)) {
+            self.channels.calendar.push(at, Event::wake(channel.raw()));
         }
         if O::WAITS {
-            self.reports.observer.requested(self.now, key.worm, &[link]);
+            self.reports.observer.requested(self.now, key.worm, &[channel]);
         }
+    }
+
+    /// A worm asks for one channel of a pool and nothing else, and has to wait.
+    #[inline(never)]
+    pub(super) fn wait_for_pool(&mut self, slot: u32, vertex: u32, pool: Pool) {
+        if let Some(port) = self.channels.arbiter.only_port(pool) {
+            return self.wait_for_one(slot, vertex, port, Some(pool));
+        }
+        let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
+        self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
     }
 
     /// The header of a path asks for a consumption channel of its last stop, and nothing else: it is granted here and now, if no other wants it.
@@ -242,23 +252,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let pool = Pool::Consumption(stop, self.worms[slot as usize].class);
         match self.channels.arbiter.take_member(pool, slot) {
             Some(channel) => self.reach_end(slot, vertex, channel),
-            None => self.wait_for_end(slot, vertex, pool),
-        }
-    }
-
-    #[inline(never)]
-    fn wait_for_end(&mut self, slot: u32, vertex: u32, pool: Pool) {
-        let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
-        self.wait_for_pool(key, slot, vertex, pool, false);
-    }
-
-    /// A worm asks for one channel of a pool and nothing else, and has to wait.
-    pub(super) fn wait_for_pool(&mut self, key: Key, slot: u32, vertex: u32, pool: Pool, all_links: bool) {
-        let wanted = Wanted { pools: &[pool], links: &[], ranges: &[], all_links };
-        if self.channels.arbiter.queue_for_port(key, slot, vertex, pool, all_links) {
-            self.waits(slot, key, wanted);
-        } else {
-            self.ask(key, slot, vertex, wanted);
+            None => self.wait_for_pool(slot, vertex, pool),
         }
     }
 

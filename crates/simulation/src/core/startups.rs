@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, NodeId};
 
-use super::arbiter::{Key, NONE, Pool};
+use super::arbiter::{NONE, Pool};
 use super::event::{Event, Kind};
 use super::worm::{Flits, WormState};
 use super::{Core, Route};
@@ -109,16 +109,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                     self.first_hop(slot, channel);
                     self.granted.push((slot, 0));
                 } else {
-                    self.wait_for_port(id, slot, pool);
+                    self.wait_for_pool(slot, 0, pool);
                 }
             }
         }
-    }
-
-    #[inline(never)]
-    fn wait_for_port(&mut self, id: u64, slot: u32, pool: Pool) {
-        let key = Key { cycle: self.now, worm: id, part: 0 };
-        self.wait_for_pool(key, slot, 0, pool, true);
     }
 
     /// The injection channel is granted.

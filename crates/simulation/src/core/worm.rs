@@ -203,13 +203,13 @@ pub(crate) struct PathRoute {
     only_stop: NodeId,
     /// Address flits stripped at vertices before `tail`.
     pub(crate) stripped: u32,
+    /// The consumption channel of the only stop.
+    consumption: ChannelId,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
     several_stops: bool,
-    /// The consumption channel of the only stop.
-    consumption: ChannelId,
     /// Whether `rest` is about this worm, and not about another one that was in its slot before.
     has_rest: bool,
     rest: Option<Box<PathRest>>,

@@ -18,7 +18,7 @@ use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
 use crate::core::part::Leaving;
 use crate::core::worm::{Flits, Follows, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
-use crate::core::{Core, Event, Kind};
+use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
@@ -197,14 +197,13 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let id = worm.id;
         match &mut worm.route {
             Route::Path(route, times) => {
-                if vertex == 0 {
-                    route.begins(now);
-                    times.start(Pace { flits: worm.flits, buffer: core.config.buffer });
-                }
-                let Core { config, spare, channels, reports, .. } = core;
-                let surroundings = Surroundings { config, spare, channels, reports };
-                if WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings) == Follows::Departures {
-                    core.settle(slot, vertex);
+                // At its sender: what paths are granted behind that is seen to at once.
+                debug_assert_eq!(vertex, 0);
+                route.begins(now);
+                let departs = times.start(Pace { flits: worm.flits, buffer: core.config.buffer }, now);
+                core.route_header(slot, 1);
+                if departs {
+                    core.settle(slot, 0);
                 }
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {

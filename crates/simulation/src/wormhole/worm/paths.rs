@@ -79,12 +79,13 @@ impl PathTimes {
         (self.settled, self.started) = (0, false);
     }
 
-    /// The worm enters the network.
+    /// The worm enters the network. Returns whether its last flit does so at once.
     #[inline]
-    pub(super) fn start(&mut self, pace: Pace) {
+    pub(super) fn start(&mut self, pace: Pace, now: Cycle) -> bool {
         debug_assert!(self.settled == 0 && self.window.is_empty());
         self.due = pace.reach();
-        (self.started, self.late, self.strips, self.left_at) = (true, 0, false, Cycle::MAX);
+        (self.started, self.late, self.strips, self.left_at) = (true, 0, false, now);
+        self.has_more(1)
     }
 
     /// The worm has left it: gives the memory of its window back.
