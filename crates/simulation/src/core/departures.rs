@@ -18,10 +18,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return false };
-        let (_, delivers) = route.departs_when(vertex, |_| at);
+        let Vertex { entered_by: link, delivers, .. } = route.departs_when(vertex, |_| at);
         // On nearly every hop there is a link and nothing else.
         if vertex > 1 && !delivers && self.channels.plain_links {
-            let link = route.entered_by(vertex);
             self.channels.free_one(slot, link, at + 1);
             self.reports.link_settled(at, link, worm.flits);
             return false;
@@ -226,9 +225,11 @@ impl<'a, O: Observer> Departures<'a, O> {
     /// The cycle in which the last flit leaves a vertex is known, and put down there: gives back what the worm holds for it, and arranges what it delivers there.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, (departs, delivers): (Cycle, bool)) {
-        if vertex > 1 && self.simple {
-            let link = route.entered_by(vertex);
+    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, found: Vertex) {
+        let Vertex { departs, entered_by: link, delivers } = found;
+        if vertex < 2 {
+            self.found_at_sender(route, vertex, departs);
+        } else if self.simple {
             if O::PART && !self.channels.part.has_link(link) {
                 self.channels.part.releases.push((link, departs + 1));
             } else {
@@ -241,20 +242,27 @@ impl<'a, O: Observer> Departures<'a, O> {
             if delivers {
                 self.ends_delivery(route, vertex, departs);
             }
-        } else if vertex > 0 {
-            self.found_other(route, vertex, (departs, delivers));
+        } else {
+            self.found_other(route, vertex, departs);
         }
     }
 
-    /// As [`found`](Self::found) at the sender's router, and where more has to be done than to give a link back.
+    /// As [`found`](Self::found), at the sender's processor or router.
     #[inline(never)]
-    fn found_other(&mut self, route: &PathRoute, vertex: u32, (departs, delivers): (Cycle, bool)) {
+    pub(crate) fn found_at_sender(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
         if vertex == 1 {
             route.gives_port_back(self.slot, self.flits, self.channels, self.reports);
-        } else {
-            route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
+            if route.delivers(1) {
+                self.ends_delivery(route, 1, departs);
+            }
         }
-        if delivers {
+    }
+
+    /// As [`found`](Self::found), where more has to be done than to give a link back.
+    #[inline(never)]
+    fn found_other(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
+        route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
+        if route.delivers(vertex) {
             self.ends_delivery(route, vertex, departs);
         }
     }
@@ -397,10 +405,12 @@ impl PathRoute {
             }
             let entered_by = self.entered_by(self.tail);
             if O::RELEASES && entered_by.raw() != NONE {
-                reports.observer.released(departs, worm, entered_by, flits - self.stripped);
+                reports.observer.released(departs, worm, entered_by, flits - self.rest().stripped);
             }
             if self.delivers(self.tail) {
-                self.stripped += u32::from(addresses.is_some());
+                if addresses.is_some() {
+                    self.rest_mut().stripped += 1;
+                }
                 let consumed = flits - addresses.unwrap_or(0);
                 let channels = self.consumption(self.tail).filter(|_| O::RELEASES);
                 channels.for_each(|channel| reports.observer.released(departs, worm, channel, consumed));

@@ -307,7 +307,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             if let Route::Path(route, flits) = &worm.route {
                 let left = route.leads_to(F::settled(flits));
                 read ^= route.read();
-                links[count] = route.next_channels(self.network);
+                links[count] = route.next_channels();
                 links[count + 1] = [left; 2];
                 count += 2;
             }
@@ -380,10 +380,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// A channel that requests wait for is free.
     fn wake(&mut self, queue: u32) {
-        if let Some((slot, vertex, channel, to)) = self.channels.arbiter.grant_one(queue) {
+        if let Some((slot, vertex, channel, exits)) = self.channels.arbiter.grant_one(queue) {
             self.worms[slot as usize].requests -= 1;
-            return match to {
-                Some(to) => self.take_link(slot, vertex, channel, to),
+            return match exits {
+                Some(exits) => self.take_link(slot, vertex, channel, exits),
                 None => self.take_port(slot, vertex, channel),
             };
         }

@@ -173,6 +173,7 @@ pub struct Place {
 /// What worms share.
 pub struct Surroundings<'a, O, S> {
     pub(crate) config: &'a EngineConfig,
+    pub(crate) network: &'a Network,
     pub(crate) spare: &'a mut S,
     pub(crate) channels: &'a mut Channels,
     pub(crate) reports: &'a mut Reports<O>,
@@ -191,8 +192,10 @@ pub(crate) struct PathRoute {
     origin: u32,
     /// The first vertex that flits have still to leave, or whose release has still to be reported.
     pub(crate) tail: u32,
-    /// The router of the last vertex.
-    pub(crate) at: RouterId,
+    /// The router of the first vertex in the network.
+    entry: RouterId,
+    /// The first of the channels that leave the router of the last vertex.
+    exits: u32,
     /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
     ahead: u32,
     position: u32,
@@ -201,8 +204,6 @@ pub(crate) struct PathRoute {
     next_stop: u32,
     /// The stop, if there is only one; several are in `rest`.
     only_stop: NodeId,
-    /// Address flits stripped at vertices before `tail`.
-    pub(crate) stripped: u32,
     /// The consumption channel of the only stop.
     consumption: ChannelId,
     /// Whether the address flit that has arrived at the last vertex names it.
@@ -225,13 +226,15 @@ impl PathRest {
         far: Vec::new(),
         strips: Vec::new(),
         since_strip: Vec::new(),
+        stripped: 0,
         strip_at: Cycle::MAX,
         window_end: 0,
     };
 
     /// Forgets all of it, but keeps the memory.
     fn clear(&mut self) {
-        (self.exit, self.waypoint, self.strip_at, self.window_end) = (None, None, Cycle::MAX, 0);
+        (self.exit, self.waypoint) = (None, None);
+        (self.stripped, self.strip_at, self.window_end) = (0, Cycle::MAX, 0);
         self.consumption.clear();
         self.stops.clear();
         self.virtual_channels.clear();
@@ -255,6 +258,8 @@ pub(crate) struct PathRest {
     far: Vec<(u32, Cycle)>,
     /// The routers, counted from the sender's, where address flits were stripped so far.
     pub(crate) strips: Vec<u32>,
+    /// Address flits stripped at vertices before `tail`.
+    pub(crate) stripped: u32,
     /// At those that the header has left, how long after that (worm engine).
     pub(crate) since_strip: Vec<u32>,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX` (worm engine).
@@ -299,13 +304,13 @@ impl Default for PathRoute {
             end: 0,
             origin: 0,
             tail: 0,
-            at: RouterId::new(0),
+            entry: RouterId::new(0),
+            exits: 0,
             ahead: 0,
             position: 0,
             heads_for: RouterId::new(0),
             next_stop: 0,
             only_stop: NodeId::new(0),
-            stripped: 0,
             named: false,
             complete: false,
             several_stops: false,
@@ -334,11 +339,20 @@ impl PathRoute {
         self.hops.get(vertex as usize & self.hops.len().wrapping_sub(1))
     }
 
-    /// The next channel; where that is not known, the first and the last one that leave the router.
+    /// The next channel; where that is not known, the first one that leaves the router, and one that does so in most networks.
     #[inline]
-    pub(super) fn next_channels(&self, network: &Network) -> [u32; 2] {
-        let (first, end) = network.output_places(self.at);
-        if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
+    pub(super) fn next_channels(&self) -> [u32; 2] {
+        let first = self.exits;
+        if self.ahead > 0 { [first + self.position; 2] } else { [first, first + 3] }
+    }
+
+    /// The router of the last vertex.
+    #[inline]
+    pub(crate) fn at(&self, network: &Network) -> RouterId {
+        match self.last() {
+            1 => self.entry,
+            last => network.to(self.entered_by(last)),
+        }
     }
 
     /// Starts over, before the sender's processor, with the stops of another worm, in whose list nothing else counts any more.
@@ -356,25 +370,26 @@ impl PathRoute {
         if exit.is_some() {
             self.rest_mut().exit = exit;
         }
-        (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
+        (self.end, self.origin, self.tail, self.ahead, self.next_stop) = (0, 0, 0, 0, 0);
         self.complete = false;
         self.head_for(network);
     }
 
     /// The next channel, if the way goes straight on.
     #[inline]
-    pub(super) fn straight_on(&mut self, network: &Network) -> Option<ChannelId> {
+    pub(super) fn straight_on(&mut self) -> Option<ChannelId> {
         self.ahead = self.ahead.checked_sub(1)?;
-        network.output(self.at, self.position)
+        Some(ChannelId::new(self.exits + self.position))
     }
 
     /// The channel that the way begins with or turns into, if the relation says it without a list.
     #[inline(never)]
-    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
-        if self.at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
+    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation, network: &Network) -> Option<ChannelId> {
+        let at = self.at(network);
+        if at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
             return None;
         }
-        let way = routing.straight(self.at, self.heads_for)?;
+        let way = routing.straight(at, self.heads_for)?;
         (self.ahead, self.position) = (way.more, way.position);
         Some(way.first)
     }
@@ -497,21 +512,21 @@ impl PathRoute {
     /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
     #[allow(clippy::inline_always, reason = "once a message, from one place")]
     #[inline(always)]
-    pub(super) fn begin(&mut self, now: Cycle, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
+    pub(super) fn begin(&mut self, now: Cycle, injection: ChannelId, (at, exits): (RouterId, u32), pool: &mut HopPool) {
         debug_assert!(self.hops.is_empty() && self.end == 0);
         let mut hops = pool.first();
         if let Some(first) = hops.first_chunk_mut() {
             *first = [Hop { leaves: now, left_by: injection, ..Hop::NONE }, Hop::NONE];
         }
         self.hops = hops;
-        (self.end, self.at, self.named) = (2, at, false);
+        (self.end, self.entry, self.exits, self.named) = (2, at, exits, false);
     }
 
-    /// Adds a vertex behind a channel that was granted, which leads to router `at`.
+    /// Adds a vertex behind a channel that was granted, with the first of the `exits` of its router.
     #[inline]
-    pub(crate) fn push(&mut self, now: Cycle, left_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
+    pub(crate) fn push(&mut self, now: Cycle, left_by: ChannelId, virtual_channel: u32, exits: u32, pool: &mut HopPool) {
         self.make_room(pool);
-        self.enter(now, left_by, at);
+        self.enter(now, left_by, exits);
         if virtual_channel > 0 {
             let vertex = self.last();
             let listed = &mut self.rest_mut().virtual_channels;
@@ -522,11 +537,11 @@ impl PathRoute {
 
     /// As [`push`](Self::push), where there is room, and one virtual channel.
     #[inline]
-    pub(super) fn enter(&mut self, now: Cycle, left_by: ChannelId, at: RouterId) {
+    pub(super) fn enter(&mut self, now: Cycle, left_by: ChannelId, exits: u32) {
         let vertex = self.last();
         *self.hop_mut(vertex) = Hop { leaves: now, left_by, stays: Hop::AHEAD };
         self.end += 1;
-        self.at = at;
+        self.exits = exits;
         self.named = false;
     }
 
@@ -566,9 +581,9 @@ impl PathRoute {
     }
 
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
-    pub(crate) fn strips(&mut self) -> bool {
+    pub(crate) fn strips(&mut self, network: &Network) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == self.heads_for && self.rest().waypoint.is_none();
+        self.named = vertex > 1 && self.at(network) == self.heads_for && self.rest().waypoint.is_none();
         if self.named {
             self.rest_mut().strips.push(vertex - 1);
         }
@@ -647,21 +662,23 @@ impl PathRoute {
         self.rest().far.iter().find(|far| far.0 == vertex).map_or(UNKNOWN, |far| far.1)
     }
 
-    /// The last flit leaves a vertex in cycle `at`, of when the first one has, now or later; returns that cycle, and whether consumption channels are held there.
-    #[inline]
-    pub(crate) fn departs_when(&mut self, vertex: u32, at: impl FnOnce(Cycle) -> Cycle) -> (Cycle, bool) {
+    /// The last flit leaves a vertex in cycle `at`, of when the first one has, now or later; returns what is known of it then.
+    #[allow(clippy::inline_always, reason = "once a hop")]
+    #[inline(always)]
+    pub(crate) fn departs_when(&mut self, vertex: u32, at: impl FnOnce(Cycle) -> Cycle) -> Vertex {
         debug_assert_eq!(self.departs(vertex), UNKNOWN);
+        let entered_by = self.entered_by(vertex);
         let hop = self.hop_mut(vertex);
         let delivers = hop.stays & Hop::DELIVERS;
-        let at = at(hop.leaves);
-        let stays = at - hop.leaves;
+        let departs = at(hop.leaves);
+        let stays = departs - hop.leaves;
         if stays < Cycle::from(Hop::FAR) {
             hop.stays = stays as u32 | delivers;
         } else {
             hop.stays = Hop::FAR | delivers;
-            self.adds_far(vertex, at);
+            self.adds_far(vertex, departs);
         }
-        (at, delivers != 0)
+        Vertex { departs, entered_by, delivers: delivers != 0 }
     }
 
     #[cold]

@@ -95,12 +95,16 @@ impl LinkCounter {
     /// It has become known that a channel is released in cycle `at`.
     #[inline]
     pub(crate) fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
-        if channel.index() < self.flits.len() {
+        if let Some(count) = self.flits.get_mut(channel.index()) {
             self.held += at as i64 + 1;
             self.holders -= 1;
             // What crosses after the window is no part of it.
             if self.at_once {
-                self.add(channel.index(), flits);
+                let passed;
+                (*count, passed) = count.overflowing_add(flits);
+                if passed {
+                    self.pass(channel.index());
+                }
             } else if self.opened.is_some() {
                 self.note(channel, flits);
             }

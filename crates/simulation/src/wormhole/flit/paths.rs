@@ -348,7 +348,7 @@ impl PathFlits {
         left: impl Fn(u32) -> u32,
         visit: &mut dyn FnMut(ChannelId, u32, u32),
     ) {
-        let mut stripped = route.stripped;
+        let mut stripped = route.rest().stripped;
         for (vertex, at) in route.vertices() {
             if vertex > 0 {
                 visit(at.entered_by, route.virtual_channel(vertex), left(vertex - 1).saturating_sub(stripped));
@@ -407,7 +407,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         if std::mem::replace(&mut flits.arrived, true) {
             return;
         }
-        let strips = flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips();
+        let strips = flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips(self.core.network);
         if strips {
             let strip_at = self.core.now + 1 + Cycle::from(self.core.config.strip_delay);
             flits.strip_at = strip_at;

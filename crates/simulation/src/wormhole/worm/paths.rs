@@ -318,10 +318,16 @@ impl PathTimes {
     ) {
         let mut held_until = 0;
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
-        for vertex in (self.settled..known).rev() {
+        let links = self.settled.max(2)..known;
+        for vertex in links.rev() {
             let found = route.departs_when(vertex, |leaves| held_until.max(leaves + Cycle::from(pace.flits - 1)));
-            held_until = found.0.saturating_sub(Cycle::from(pace.buffer));
+            held_until = found.departs.saturating_sub(Cycle::from(pace.buffer));
             departures.found(route, vertex, found);
+        }
+        for vertex in (self.settled..2).rev() {
+            let found = route.departs_when(vertex, |leaves| held_until.max(leaves + Cycle::from(pace.flits - 1)));
+            held_until = found.departs.saturating_sub(Cycle::from(pace.buffer));
+            departures.found_at_sender(route, vertex, found.departs);
         }
         self.settled = known;
     }
