@@ -30,6 +30,8 @@ struct Queue {
     /// Those of later cycles, and the first of them that is not gone.
     headers: Vec<Routed>,
     taken: usize,
+    /// The worm of the last of them, if none has come before one with a greater id; otherwise more than any.
+    last: u64,
     /// Those of the cycle at hand.
     due: Vec<Routed>,
     /// Scratch: those of a cycle that are not where they belong.
@@ -61,11 +63,12 @@ impl Headers {
     #[allow(clippy::inline_always, reason = "in every cycle")]
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Cycle) -> usize {
-        self.entering.take(now);
+        let in_order = self.entering.take(now);
         if self.freed.next() == Some(now) {
             self.take_freed(now);
+        } else if !in_order {
+            self.entering.order();
         }
-        self.entering.order();
         self.entering.due.len()
     }
 
@@ -74,6 +77,7 @@ impl Headers {
     fn take_freed(&mut self, now: Cycle) {
         self.freed.take(now);
         self.entering.due.append(&mut self.freed.due);
+        self.entering.order();
     }
 
     /// The header at a place, in the order of worms, until the next cycle's are taken.
@@ -90,17 +94,6 @@ impl Routed {
     }
 }
 
-/// Whether headers are in the order of worms: all are looked at, as which are not is hard to foresee.
-#[inline]
-fn in_order(headers: &[Routed]) -> bool {
-    let (mut last, mut in_order) = ((0, 0), true);
-    for header in headers {
-        in_order &= last <= header.order();
-        last = header.order();
-    }
-    in_order
-}
-
 impl Queue {
     /// The first cycle in which any request.
     #[inline]
@@ -108,16 +101,22 @@ impl Queue {
         self.headers.get(self.taken).map(|header| header.at)
     }
 
-    /// Takes those of a cycle.
+    /// Takes those of a cycle; returns whether they are known to be in the order of worms.
     #[allow(clippy::inline_always, reason = "in every cycle")]
     #[inline(always)]
-    fn take(&mut self, now: Cycle) {
+    fn take(&mut self, now: Cycle) -> bool {
         self.due.clear();
         match self.headers.last() {
             // Mostly all of them, where routing takes no time.
-            Some(last) if last.at == now && self.taken == 0 => std::mem::swap(&mut self.due, &mut self.headers),
-            Some(_) => self.take_first(now),
-            None => {}
+            Some(last) if last.at == now && self.taken == 0 => {
+                std::mem::swap(&mut self.due, &mut self.headers);
+                std::mem::take(&mut self.last) < u64::MAX
+            }
+            Some(_) => {
+                self.take_first(now);
+                false
+            }
+            None => true,
         }
     }
 
@@ -134,17 +133,15 @@ impl Queue {
     }
 
     /// Puts those of a cycle in order.
-    #[allow(clippy::inline_always, reason = "in every cycle")]
-    #[inline(always)]
+    #[inline(never)]
     fn order(&mut self) {
-        if !in_order(&self.due) {
+        if !self.due.is_sorted_by_key(Routed::order) {
             self.put_in_order();
         }
     }
 
     /// Most are in order: behind those that were granted what they had waited for, which come first. So the longest part that is in order stays together, and
     /// the others are put between.
-    #[inline(never)]
     fn put_in_order(&mut self) {
         let headers = &mut self.due[..];
         if headers.len() <= FEW {
@@ -179,6 +176,8 @@ impl Queue {
     #[inline]
     fn push(&mut self, header: Routed) {
         debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
+        // Once one comes too late, so do all: none has a greater id.
+        self.last = if header.worm <= self.last { u64::MAX } else { header.worm };
         self.headers.push(header);
     }
 }
