@@ -301,19 +301,19 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         for worm in worms.clone() {
             read ^= worm.read();
         }
-        let mut links = [[0; 2]; 2 * TOGETHER];
+        let mut links = [0; 2 * TOGETHER];
         let mut count = 0;
         for worm in worms {
             if let Route::Path(route, flits) = &worm.route {
                 let left = route.leads_to(F::settled(flits));
                 read ^= route.read();
-                links[count] = route.next_channels();
-                links[count + 1] = [left; 2];
+                links[count] = route.next_channel();
+                links[count + 1] = left;
                 count += 2;
             }
         }
-        for &[one, other] in &links[..count] {
-            read ^= self.channels.arbiter.read(one) ^ self.channels.arbiter.read(other);
+        for &link in &links[..count] {
+            read ^= self.channels.arbiter.read(link);
         }
         std::hint::black_box(read);
     }

@@ -91,7 +91,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             link => link,
         };
         let Some(link) = link else { return self.request_stop(slot, vertex) };
-        let Some(exits) = channels.arbiter.take_one(link, slot) else { return self.wait_for_one(slot, vertex, link, None) };
+        let Some(exits) = channels.arbiter.take_one(link, slot) else {
+            return self.wait_for_one(slot, vertex, link, None);
+        };
         if O::RELEASES || route.is_full() {
             return self.take_link(slot, vertex, link, exits);
         }
@@ -288,7 +290,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     fn goes_on(&mut self, slot: u32, vertex: u32) {
         let Self { worms, config, network, channels, reports, spare, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
-        let follows = F::goes_on(&mut worms[slot as usize], at, Surroundings { config, network, spare, channels, reports });
+        let follows =
+            F::goes_on(&mut worms[slot as usize], at, Surroundings { config, network, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
     }
 
@@ -448,7 +451,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Route::Path(route, _) => {
                     grant.pooled.iter().for_each(|&channel| route.add_consumption(channel));
                     match grant.links.first() {
-                        Some(&(link, vc)) => route.push(self.now, link, vc, self.channels.arbiter.exits(link), &mut self.hops),
+                        Some(&(link, vc)) => {
+                            route.push(self.now, link, vc, self.channels.arbiter.exits(link), &mut self.hops)
+                        }
                         None => route.complete(self.now),
                     }
                     if !grant.pooled.is_empty() {

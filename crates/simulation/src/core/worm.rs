@@ -339,11 +339,10 @@ impl PathRoute {
         self.hops.get(vertex as usize & self.hops.len().wrapping_sub(1))
     }
 
-    /// The next channel; where that is not known, the first one that leaves the router, and one that does so in most networks.
+    /// The next channel; where that is not known, the first one that leaves the router.
     #[inline]
-    pub(super) fn next_channels(&self) -> [u32; 2] {
-        let first = self.exits;
-        if self.ahead > 0 { [first + self.position; 2] } else { [first, first + 3] }
+    pub(super) fn next_channel(&self) -> u32 {
+        if self.ahead > 0 { self.exits + self.position } else { self.exits }
     }
 
     /// The router of the last vertex.
@@ -524,7 +523,14 @@ impl PathRoute {
 
     /// Adds a vertex behind a channel that was granted, with the first of the `exits` of its router.
     #[inline]
-    pub(crate) fn push(&mut self, now: Cycle, left_by: ChannelId, virtual_channel: u32, exits: u32, pool: &mut HopPool) {
+    pub(crate) fn push(
+        &mut self,
+        now: Cycle,
+        left_by: ChannelId,
+        virtual_channel: u32,
+        exits: u32,
+        pool: &mut HopPool,
+    ) {
         self.make_room(pool);
         self.enter(now, left_by, exits);
         if virtual_channel > 0 {

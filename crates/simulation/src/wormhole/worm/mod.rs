@@ -419,8 +419,12 @@ mod tests {
         assert_eq!(std::ptr::from_ref(&worm) as usize % 64, 0);
         assert!(offset(&worm, &worm.waited) <= 64, "{}", offset(&worm, &worm.waited));
         let Route::Path(route, times) = &worm.route else { unreachable!("a slot that is not in use") };
-        let ends =
-            [offset(&worm, &worm.id), offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
+        let ends = [
+            offset(&worm, &worm.id),
+            offset(&worm, &worm.live),
+            offset(&worm, &route.complete),
+            offset(&worm, times.last_of_every_hop()),
+        ];
         assert!(ends.iter().all(|&end| (65..=192).contains(&end)), "{ends:?}");
         assert!(size_of_val(&worm) <= 256, "{}", size_of_val(&worm));
     }
