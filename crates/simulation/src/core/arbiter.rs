@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, Ports};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, Ports, RouterId};
 use wormcast_routing::VcRange;
 
 use super::hold::Hold;
@@ -195,7 +195,7 @@ impl Arbiter {
         let single_ports = space.ports() == Ports { injection: 1, consumption: 1 };
         let ports = if single_ports { 0 } else { space.len() - space.links() };
         let several = if virtual_channels > 1 { space.links() * virtual_channels as usize } else { 0 };
-        let exits = network.channel_ids().map(|link| network.output_places(network.to(link)).0);
+        let ends = network.channel_ids().map(|link| network.to(link));
         Self {
             space,
             virtual_channels,
@@ -204,7 +204,7 @@ impl Arbiter {
             now: 0,
             ports: vec![Hold::FREE; ports],
             holds: vec![Hold::FREE; several],
-            queues: Queues::new(exits, 2 * network.nodes()),
+            queues: Queues::new(ends, 2 * network.nodes()),
             requests: Vec::new(),
             free_requests: Vec::new(),
             granted_now: Vec::new(),
@@ -236,13 +236,7 @@ impl Arbiter {
     /// Reads what a grant of a queue looks at, for a cache to have it; the number means nothing.
     #[inline]
     pub(crate) fn read(&self, queue: u32) -> u32 {
-        self.queues.lines.get(queue as usize).map_or(0, |line| line.exits)
-    }
-
-    /// The first of the links that leave the router behind a link.
-    #[inline]
-    pub(crate) fn exits(&self, link: ChannelId) -> u32 {
-        self.queues.lines[link.index()].exits
+        self.queues.lines.get(queue as usize).map_or(0, |line| line.to.raw())
     }
 
     /// The slot of the first worm that waits in a queue, or `NONE`.
@@ -469,10 +463,10 @@ impl Arbiter {
     }
 
     /// As [`grant_first`](Self::grant_first), if the first request is for [one channel](Self::queue_for_one) and nothing else: returns the slot and the vertex of the worm, the channel,
-    /// and the first of the exits behind it, if it is a link.
+    /// and the router that it enters, if it is a link.
     #[allow(clippy::inline_always, reason = "of every wait, from one place")]
     #[inline(always)]
-    pub(crate) fn grant_one(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, Option<u32>)> {
+    pub(crate) fn grant_one(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, Option<RouterId>)> {
         let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
         let line = &mut self.queues.lines[queue as usize];
@@ -481,8 +475,8 @@ impl Arbiter {
         }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        let exits = (request.only == Only::Link).then_some(line.exits);
-        let granted = (request.worm, request.vertex, request.channel, exits);
+        let to = (request.only == Only::Link).then_some(line.to);
+        let granted = (request.worm, request.vertex, request.channel, to);
         self.granted_now.push((request.key, index));
         // The next has to wait.
         self.queues.remove_first(queue as usize);
@@ -613,26 +607,26 @@ impl Arbiter {
         links_free && pools.iter().all(|&pool| self.free_member(pool).is_some())
     }
 
-    /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link, and the first of the
-    /// exits behind it.
+    /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link, and the router that
+    /// it enters.
     ///
     /// As [`ask`](Self::ask), for what headers of paths ask for on nearly every hop.
     #[inline]
-    pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<(ChannelId, u32)> {
+    pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<(ChannelId, RouterId)> {
         if self.virtual_channels > 1 || (candidates.len() > 1 && !self.selector.is_first()) {
             return None;
         }
         for &link in candidates {
             if self.queues.lines[link.index()].hold.is_free(self.now) {
-                return self.take_one(link, worm).map(|exits| (link, exits));
+                return self.take_one(link, worm).map(|to| (link, to));
             }
         }
         None
     }
 
-    /// As [`take_link`](Self::take_link), for one link that has no more than one virtual channel; returns the first of the exits behind it.
+    /// As [`take_link`](Self::take_link), for one link that has no more than one virtual channel; returns the router that it enters.
     #[inline]
-    pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> Option<u32> {
+    pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> Option<RouterId> {
         debug_assert_eq!(self.virtual_channels, 1);
         self.take_line(link.index(), worm)
     }
@@ -640,13 +634,13 @@ impl Arbiter {
     /// Takes a link that has one virtual channel, or a port that has a pool of its own.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
-    fn take_line(&mut self, queue: usize, worm: u32) -> Option<u32> {
+    fn take_line(&mut self, queue: usize, worm: u32) -> Option<RouterId> {
         let line = &mut self.queues.lines[queue];
         if !line.hold.is_free(self.now) || !line.is_empty() {
             return None;
         }
         line.hold = Hold::by(worm);
-        Some(line.exits)
+        Some(line.to)
     }
 
     /// As [`queue`](Self::queue), for a path that asks for one link, or a worm that asks for the [only port](Self::only_port) of a pool, which is not granted at once; returns the cycle in

@@ -301,15 +301,16 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         for worm in worms.clone() {
             read ^= worm.read();
         }
-        let mut links = [0; 2 * TOGETHER];
+        let mut links = [0; 3 * TOGETHER];
         let mut count = 0;
         for worm in worms {
             if let Route::Path(route, flits) = &worm.route {
                 let left = route.leads_to(F::settled(flits));
                 read ^= route.read();
-                links[count] = route.next_channel();
-                links[count + 1] = left;
-                count += 2;
+                let [first, last] = route.next_channels(self.network);
+                (links[count], links[count + 1], links[count + 2]) = (left, first, last);
+                // Where it is known, there is only one.
+                count += 2 + usize::from(first != last);
             }
         }
         for &link in &links[..count] {
@@ -380,10 +381,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// A channel that requests wait for is free.
     fn wake(&mut self, queue: u32) {
-        if let Some((slot, vertex, channel, exits)) = self.channels.arbiter.grant_one(queue) {
+        if let Some((slot, vertex, channel, to)) = self.channels.arbiter.grant_one(queue) {
             self.worms[slot as usize].requests -= 1;
-            return match exits {
-                Some(exits) => self.take_link(slot, vertex, channel, exits),
+            return match to {
+                Some(to) => self.take_link(slot, vertex, channel, to),
                 None => self.take_port(slot, vertex, channel),
             };
         }

@@ -105,7 +105,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             let worm = std::mem::take(&mut self.worms[leaving.slot as usize]);
             self.free_worms.push(leaving.slot);
             if let super::Route::Path(route, _) = &worm.route {
-                out[part_of(route.at(self.network))].worms.push((worm, leaving));
+                out[part_of(route.at)].worms.push((worm, leaving));
             }
         }
     }

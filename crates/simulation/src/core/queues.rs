@@ -1,5 +1,7 @@
 //! First come, first served: queues of requests in one memory.
 
+use wormcast_network::RouterId;
+
 use super::arbiter::NONE;
 use super::hold::Hold;
 
@@ -18,8 +20,8 @@ pub(super) struct Line {
     pub(super) hold: Hold,
     /// The last entry of the queue, or `NONE`. Entries form rings, so the last one leads to the first.
     last: u32,
-    /// The first of the links that leave the router which the link enters.
-    pub(super) exits: u32,
+    /// The router that the link enters.
+    pub(super) to: RouterId,
 }
 
 impl Line {
@@ -40,10 +42,10 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Empty queues, for links with the first of the exits behind each, and for so many pools.
-    pub(super) fn new(links: impl Iterator<Item = u32>, pools: usize) -> Self {
-        let line = |exits| Line { hold: Hold::FREE, last: NONE, exits };
-        let pools = std::iter::repeat_n(NONE, pools);
+    /// Empty queues, for links to these routers and for so many pools.
+    pub(super) fn new(links: impl Iterator<Item = RouterId>, pools: usize) -> Self {
+        let line = |to| Line { hold: Hold::FREE, last: NONE, to };
+        let pools = std::iter::repeat_n(RouterId::new(NONE), pools);
         Self { lines: links.chain(pools).map(line).collect(), entries: Vec::new(), free: Vec::new() }
     }
 

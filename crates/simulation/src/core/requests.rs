@@ -79,35 +79,35 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "on every hop, in a loop of its own")]
     #[inline(always)]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        let Self { worms, config, network, spare, channels, reports, now, .. } = self;
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else {
             worm.timers -= 1;
             return self.request_tree(slot, vertex);
         };
         // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
-        let link = match route.straight_on() {
-            None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing, network),
+        let link = match route.straight_on(self.network) {
+            None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
             link => link,
         };
         let Some(link) = link else { return self.request_stop(slot, vertex) };
-        let Some(exits) = channels.arbiter.take_one(link, slot) else {
+        let Some(to) = channels.arbiter.take_one(link, slot) else {
             return self.wait_for_one(slot, vertex, link, None);
         };
         if O::RELEASES || route.is_full() {
-            return self.take_link(slot, vertex, link, exits);
+            return self.take_link(slot, vertex, link, to);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.enter(*now, link, exits);
+        route.enter(*now, link, to);
         let at = Place { slot, vertex, now: *now };
-        let follows = F::goes_on(worm, at, Surroundings { config, network, spare, channels, reports });
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
     }
 
     /// A path is granted a link.
     #[inline(never)]
-    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, exits: u32) {
-        let Self { worms, config, network, spare, channels, reports, hops, now, .. } = self;
+    pub(super) fn take_link(&mut self, slot: u32, vertex: u32, link: ChannelId, to: RouterId) {
+        let Self { worms, config, spare, channels, reports, hops, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         if O::RELEASES || route.is_full() {
@@ -116,9 +116,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             route.make_room(hops);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.enter(*now, link, exits);
+        route.enter(*now, link, to);
         let at = Place { slot, vertex, now: *now };
-        let follows = F::goes_on(worm, at, Surroundings { config, network, spare, channels, reports });
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
     }
 
@@ -136,9 +136,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// Finds the departures that follow from a path's grant at a vertex.
     #[inline(never)]
     pub(crate) fn settle(&mut self, slot: u32, vertex: u32) {
-        let Self { worms, config, network, spare, channels, reports, now, .. } = self;
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
-        F::settle(&mut worms[slot as usize], at, Surroundings { config, network, spare, channels, reports });
+        F::settle(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
     }
 
     /// As [`request`](Self::request), where a path does not simply go on: mostly at its last stop.
@@ -146,7 +146,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     fn request_stop(&mut self, slot: u32, vertex: u32) {
         if self.plain
             && let Route::Path(route, _) = &self.worms[slot as usize].route
-            && route.at(self.network) == route.heads_for
+            && route.at == route.heads_for
             && let &[stop] = route.stops_ahead()
         {
             return self.request_end(slot, vertex, stop);
@@ -158,7 +158,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     fn request_path(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
-        let at = route.at(self.network);
+        let at = route.at;
         if let Some(waypoints) = self.waypoints {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
@@ -207,9 +207,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         // What headers ask for on nearly every hop is granted here and now, if no other wants it.
         if stops == 0
-            && let Some((link, exits)) = self.channels.arbiter.take_link(&self.candidates, slot)
+            && let Some((link, to)) = self.channels.arbiter.take_link(&self.candidates, slot)
         {
-            return self.take_link(slot, vertex, link, exits);
+            return self.take_link(slot, vertex, link, to);
         }
         let mut pools = std::mem::take(&mut self.pools);
         pools.clear();
@@ -275,23 +275,22 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         if O::RELEASES {
             self.report_departures(slot, self.now);
         }
-        let Self { worms, config, network, channels, reports, spare, now, .. } = self;
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         reports.observer.granted(*now, worm.id, channel);
         route.reach_last_stop(*now, channel);
         let at = Place { slot, vertex, now: *now };
-        let follows = F::goes_on(worm, at, Surroundings { config, network, spare, channels, reports });
+        let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
     }
 
     /// A path has been granted all that it asked for at a vertex behind the first.
     #[inline(never)]
     fn goes_on(&mut self, slot: u32, vertex: u32) {
-        let Self { worms, config, network, channels, reports, spare, now, .. } = self;
+        let Self { worms, config, channels, reports, spare, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
-        let follows =
-            F::goes_on(&mut worms[slot as usize], at, Surroundings { config, network, spare, channels, reports });
+        let follows = F::goes_on(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
     }
 
@@ -451,9 +450,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 Route::Path(route, _) => {
                     grant.pooled.iter().for_each(|&channel| route.add_consumption(channel));
                     match grant.links.first() {
-                        Some(&(link, vc)) => {
-                            route.push(self.now, link, vc, self.channels.arbiter.exits(link), &mut self.hops)
-                        }
+                        Some(&(link, vc)) => route.push(self.now, link, vc, self.network.to(link), &mut self.hops),
                         None => route.complete(self.now),
                     }
                     if !grant.pooled.is_empty() {

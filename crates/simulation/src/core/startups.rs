@@ -122,9 +122,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route, _) => {
-                let at = self.network.entry_of(worm.from);
-                let exits = self.network.output_places(at).0;
-                route.begin(self.now, injection, (at, exits), &mut self.hops);
+                route.begin(self.now, injection, self.network.entry_of(worm.from), &mut self.hops);
             }
             Route::Tree(route, _) => {
                 route.vertices[0].granted = true;

@@ -173,7 +173,6 @@ pub struct Place {
 /// What worms share.
 pub struct Surroundings<'a, O, S> {
     pub(crate) config: &'a EngineConfig,
-    pub(crate) network: &'a Network,
     pub(crate) spare: &'a mut S,
     pub(crate) channels: &'a mut Channels,
     pub(crate) reports: &'a mut Reports<O>,
@@ -192,10 +191,8 @@ pub(crate) struct PathRoute {
     origin: u32,
     /// The first vertex that flits have still to leave, or whose release has still to be reported.
     pub(crate) tail: u32,
-    /// The router of the first vertex in the network.
-    entry: RouterId,
-    /// The first of the channels that leave the router of the last vertex.
-    exits: u32,
+    /// The router of the last vertex.
+    pub(crate) at: RouterId,
     /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
     ahead: u32,
     position: u32,
@@ -304,8 +301,7 @@ impl Default for PathRoute {
             end: 0,
             origin: 0,
             tail: 0,
-            entry: RouterId::new(0),
-            exits: 0,
+            at: RouterId::new(0),
             ahead: 0,
             position: 0,
             heads_for: RouterId::new(0),
@@ -339,19 +335,11 @@ impl PathRoute {
         self.hops.get(vertex as usize & self.hops.len().wrapping_sub(1))
     }
 
-    /// The next channel; where that is not known, the first one that leaves the router.
+    /// The next channel; where that is not known, the first and the last one that leave the router.
     #[inline]
-    pub(super) fn next_channel(&self) -> u32 {
-        if self.ahead > 0 { self.exits + self.position } else { self.exits }
-    }
-
-    /// The router of the last vertex.
-    #[inline]
-    pub(crate) fn at(&self, network: &Network) -> RouterId {
-        match self.last() {
-            1 => self.entry,
-            last => network.to(self.entered_by(last)),
-        }
+    pub(super) fn next_channels(&self, network: &Network) -> [u32; 2] {
+        let (first, end) = network.output_places(self.at);
+        if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
     }
 
     /// Starts over, before the sender's processor, with the stops of another worm, in whose list nothing else counts any more.
@@ -376,19 +364,18 @@ impl PathRoute {
 
     /// The next channel, if the way goes straight on.
     #[inline]
-    pub(super) fn straight_on(&mut self) -> Option<ChannelId> {
+    pub(super) fn straight_on(&mut self, network: &Network) -> Option<ChannelId> {
         self.ahead = self.ahead.checked_sub(1)?;
-        Some(ChannelId::new(self.exits + self.position))
+        network.output(self.at, self.position)
     }
 
     /// The channel that the way begins with or turns into, if the relation says it without a list.
     #[inline(never)]
-    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation, network: &Network) -> Option<ChannelId> {
-        let at = self.at(network);
-        if at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
+    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
+        if self.at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
             return None;
         }
-        let way = routing.straight(at, self.heads_for)?;
+        let way = routing.straight(self.at, self.heads_for)?;
         (self.ahead, self.position) = (way.more, way.position);
         Some(way.first)
     }
@@ -511,28 +498,28 @@ impl PathRoute {
     /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
     #[allow(clippy::inline_always, reason = "once a message, from one place")]
     #[inline(always)]
-    pub(super) fn begin(&mut self, now: Cycle, injection: ChannelId, (at, exits): (RouterId, u32), pool: &mut HopPool) {
+    pub(super) fn begin(&mut self, now: Cycle, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
         debug_assert!(self.hops.is_empty() && self.end == 0);
         let mut hops = pool.first();
         if let Some(first) = hops.first_chunk_mut() {
             *first = [Hop { leaves: now, left_by: injection, ..Hop::NONE }, Hop::NONE];
         }
         self.hops = hops;
-        (self.end, self.entry, self.exits, self.named) = (2, at, exits, false);
+        (self.end, self.at, self.named) = (2, at, false);
     }
 
-    /// Adds a vertex behind a channel that was granted, with the first of the `exits` of its router.
+    /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
     pub(crate) fn push(
         &mut self,
         now: Cycle,
         left_by: ChannelId,
         virtual_channel: u32,
-        exits: u32,
+        at: RouterId,
         pool: &mut HopPool,
     ) {
         self.make_room(pool);
-        self.enter(now, left_by, exits);
+        self.enter(now, left_by, at);
         if virtual_channel > 0 {
             let vertex = self.last();
             let listed = &mut self.rest_mut().virtual_channels;
@@ -543,11 +530,11 @@ impl PathRoute {
 
     /// As [`push`](Self::push), where there is room, and one virtual channel.
     #[inline]
-    pub(super) fn enter(&mut self, now: Cycle, left_by: ChannelId, exits: u32) {
+    pub(super) fn enter(&mut self, now: Cycle, left_by: ChannelId, at: RouterId) {
         let vertex = self.last();
         *self.hop_mut(vertex) = Hop { leaves: now, left_by, stays: Hop::AHEAD };
         self.end += 1;
-        self.exits = exits;
+        self.at = at;
         self.named = false;
     }
 
@@ -587,9 +574,9 @@ impl PathRoute {
     }
 
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
-    pub(crate) fn strips(&mut self, network: &Network) -> bool {
+    pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at(network) == self.heads_for && self.rest().waypoint.is_none();
+        self.named = vertex > 1 && self.at == self.heads_for && self.rest().waypoint.is_none();
         if self.named {
             self.rest_mut().strips.push(vertex - 1);
         }

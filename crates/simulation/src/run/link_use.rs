@@ -196,3 +196,44 @@ impl LinkCounter {
         self.closed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What worms that hold links have sent.
+    fn crossing(held: &[(u32, u32)], settled: &[(u32, Cycle, u32)]) -> Crossing {
+        Crossing {
+            held: held.iter().map(|&(link, flits)| (ChannelId::new(link), flits)).collect(),
+            settled: settled.iter().map(|&(link, at, flits)| (ChannelId::new(link), at, flits)).collect(),
+        }
+    }
+
+    #[test]
+    fn counts_of_a_window_go_beyond_32_bits() {
+        // Few links, and so many that additions are put off; two parts of each count for a third counter.
+        for links in [3, MANY] {
+            let (mut all, mut parts) = (LinkCounter::new(links), [0; 2].map(|_| LinkCounter::of_part(links)));
+            all.settled(1, ChannelId::new(1), 5);
+            all.open(10, &crossing(&[(0, 4), (1, 7)], &[(1, 12, 9)]));
+            for _ in 0..3 {
+                all.settled(20, ChannelId::new(1), u32::MAX);
+                parts[0].settled(20, ChannelId::new(1), u32::MAX - 2);
+                parts[1].settled(20, ChannelId::new(2), 1 << 30);
+            }
+            all.settled(20, ChannelId::new(0), 6);
+            parts.iter_mut().for_each(|part| all.take(part));
+            all.close(30, &crossing(&[(2, 3)], &[(2, 40, 8)]));
+            let most = i64::from(u32::MAX);
+            assert_eq!(all.flits()[..3], [6 - 4, 3 * most + 3 * (most - 2) - 7 + 9, (3 << 30) + 3 - 8]);
+            assert_eq!(all.flits().len(), links);
+            assert!(parts.iter().all(|part| part.flits.iter().all(|&flits| flits == 0) && part.passed.is_empty()));
+            // Another window begins anew.
+            all.open(50, &crossing(&[], &[]));
+            all.settled(60, ChannelId::new(1), 2);
+            all.close(70, &crossing(&[], &[]));
+            assert_eq!(all.flits()[..3], [0, 2, 0]);
+        }
+        assert_eq!(LinkCounter::new(2).flits(), [0, 0], "without a window");
+    }
+}

@@ -436,6 +436,22 @@ fn the_worm_engine_says_where_it_is_not_exact() {
     assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
 }
 
+/// A header that takes so long that its flits hold channels for more cycles than 32 bits count, with a message behind it.
+#[test]
+fn channels_may_be_held_for_billions_of_cycles() {
+    let mesh = build("mesh:40");
+    let algorithm = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
+    let config = EngineConfig { routing_delay: 1 << 28, buffer: 1, ..plain() };
+    let to_the_end = |from: u32| algorithm.plan(&Multicast::new(node(from), &[node(39)]));
+    let messages = [(0, 60, to_the_end(0)), (7, 60, to_the_end(1)), (1 << 33, 2, to_the_end(3))];
+    let flit = run(FlitEngine::new(algorithm.routing(), config, Log::<false>::default()), &messages);
+    let worm = run(WormEngine::new(algorithm.routing(), config, Log::<false>::default()), &messages);
+    assert_eq!((&flit.0.starts, &flit.0.grants, &flit.0.releases), (&worm.0.starts, &worm.0.grants, &worm.0.releases));
+    assert_eq!((sorted(&flit.0), &flit.2, flit.3), (sorted(&worm.0), &worm.2, worm.3));
+    let longest = worm.0.releases.iter().map(|(at, release)| release.0 - worm.0.grants[at]).max();
+    assert!(longest > Some(Cycle::from(u32::MAX)), "{longest:?}");
+}
+
 /// The use of channels by messages that come every five cycles, until the last has come.
 fn use_of_channels<'a, E: Engine<Observer = ChannelUse<'a>>>(mut engine: E, plans: &[Plan]) -> String {
     for (id, plan) in (0..).zip(plans) {

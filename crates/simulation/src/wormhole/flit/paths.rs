@@ -407,8 +407,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         if std::mem::replace(&mut flits.arrived, true) {
             return;
         }
-        let strips =
-            flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips(self.core.network);
+        let strips = flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips();
         if strips {
             let strip_at = self.core.now + 1 + Cycle::from(self.core.config.strip_delay);
             flits.strip_at = strip_at;

@@ -106,20 +106,20 @@ impl Flits for WormMovement {
         surroundings: Surroundings<'_, O, Self::Spare>,
     ) -> Follows {
         let Place { slot, vertex, now } = at;
-        let Surroundings { config, network, spare, channels, reports } = surroundings;
+        let Surroundings { config, spare, channels, reports } = surroundings;
         let Route::Path(route, times) = &mut worm.route else { return Follows::Nothing };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
         times.header_leaves(route, vertex, now, pace, spare);
         if !route.complete {
             // It enters the next router. If it is stripped there, the next flit is there by then.
             let mut freed = now;
-            let stripped = !channels.plain_links && config.header.strips_paths() && route.strips(network);
+            let stripped = !channels.plain_links && config.header.strips_paths() && route.strips();
             if stripped {
                 freed = now + 1 + Cycle::from(config.strip_delay);
                 times.strips(route, freed);
             }
             let routed = freed + 1 + Cycle::from(config.routing_delay);
-            if O::PART && !channels.part.has(route.at(network)) {
+            if O::PART && !channels.part.has(route.at) {
                 channels.part.leaving.push(Leaving { routed, slot, vertex: vertex + 1, stripped });
             } else {
                 channels.headers.push(routed, worm.id, slot, vertex + 1, stripped);
@@ -147,7 +147,7 @@ impl Flits for WormMovement {
     #[inline(always)]
     fn settle<O: Observer>(worm: &mut WormState<Self>, at: Place, surroundings: Surroundings<'_, O, Self::Spare>) {
         let Place { slot, vertex, now } = at;
-        let Surroundings { config, spare, channels, reports, .. } = surroundings;
+        let Surroundings { config, spare, channels, reports } = surroundings;
         let Route::Path(route, times) = &mut worm.route else { return };
         let pace = Pace { flits: worm.flits, buffer: config.buffer };
         let of_worm = (worm.flits, config.header.stripped_of_path(worm.header));
