@@ -126,7 +126,10 @@ impl Queue {
         let waiting = self.headers[self.taken..].iter();
         self.due.extend(waiting.take_while(|header| header.at == now));
         self.taken += self.due.len();
-        if self.taken > self.headers.len() / 2 {
+        if self.taken == self.headers.len() {
+            self.headers.clear();
+            self.taken = 0;
+        } else if self.taken > 64 && self.taken > self.headers.len() / 2 {
             self.headers.drain(..self.taken);
             self.taken = 0;
         }
