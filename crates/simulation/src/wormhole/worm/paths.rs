@@ -29,13 +29,13 @@ pub struct PathTimes {
     started: bool,
     /// When the header left the vertex that it left last, or `Cycle::MAX`.
     left_at: Cycle,
-    /// The number of the first flit that left the vertex that the header left last, if something was stripped.
-    passed: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
     window: Vec<Late>,
     /// The first of them that counts.
     first: u32,
+    /// The number of the first flit that left the vertex that the header left last, if something was stripped.
+    passed: u32,
 }
 
 /// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
