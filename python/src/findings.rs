@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wormcast::lab::{
-    self, Compared, PlotError, Table as LabTable, csv, plot, plot_comparison, replaced, replications_csv,
-    replications_json, replications_table, table,
+    self, Compared, Table as LabTable, csv, plot, plot_comparison, replaced, replications_csv, replications_json,
+    replications_table, table,
 };
 
 use crate::arrow::{batch, stream};
@@ -152,7 +152,7 @@ impl Findings {
                     Ok(drawn) => {
                         plots.push((figure.y.name().to_owned(), figure.file_suffix(&figures), drawn.svg, drawn.png));
                     }
-                    Err(PlotError::Empty { .. }) => {}
+                    Err(error) if error.is_empty() => {}
                     Err(error) => return Err(run(error)),
                 }
             }
@@ -188,7 +188,7 @@ impl Comparison {
     fn plot(&self, py: Python<'_>) -> PyResult<Option<(String, Vec<u8>)>> {
         py.detach(|| match plot_comparison(&self.compared) {
             Ok(drawn) => Ok(Some((drawn.svg, drawn.png))),
-            Err(PlotError::Empty { .. }) => Ok(None),
+            Err(error) if error.is_empty() => Ok(None),
             Err(error) => Err(run(error)),
         })
     }

@@ -77,7 +77,7 @@ def test_trees_are_none_of_other_promises(promise):
         return [wc.Worm(branches=[((source, node), None, [node]) for node in destinations])]
 
     wc.algorithm("py-star", routing="e-cube", **promise)(plan)
-    with pytest.raises(wc.InputError, match="worm 0 may branch: it is a tree, which `dependencies` does not include"):
+    with pytest.raises(wc.InputError, match="worm 0 may branch: it is a tree, which `dependencies` .in Python `promise`. does not include"):
         wc.Network("mesh:3x3").plan("py-star", 4, [1, 3])
     settings = {"algorithm": "py-star", "topology": "complete:4", "routing": "up-down", "traffic.arrivals.rate": 0.01, "traffic.multicast.destinations": 2}
     wc.algorithm("py-star", routing="up-down", **promise)(plan)
@@ -98,7 +98,7 @@ def test_trees_take_permitted_turns_only():
     wc.algorithm("py-clockwise", routing="turn-prohibition", promise="trees")(clockwise)
     ring = wc.Network("ring:8")
     assert ring.plan("py-clockwise", 6, [4]).steps == 1
-    with pytest.raises(wc.InputError, match="worm 0 may turn from 1 > 0 to 0 > 7, which `dependencies` does not include"):
+    with pytest.raises(wc.InputError, match="worm 0 may turn from 1 > 0 to 0 > 7, which `dependencies` .in Python `promise`. does not include"):
         ring.plan("py-clockwise", 6, [2, 7])
 
 
@@ -176,9 +176,10 @@ def test_trees_are_taken():
         (lambda n, s, d: [wc.Worm([d[0]], exit=(0, 15))], "no channel from router 0 to router 15"),
         (lambda n, s, d: 5, "found 5 as a plan; expected a list of worms"),
         (lambda n, s, d: 1 / 0, "ZeroDivisionError"),
+        (lambda n, s, d: [wc.Worm(1)], "worm 0: found 1; expected a list of nodes"),
         (lambda n, s, d: [["a"]], "worm 0 is ['a']; expected a `Worm`"),
         # West, then east again: not what e-cube does.
-        (lambda n, s, d: [sorted(d, key=lambda node: -node)], "which `dependencies` does not include"),
+        (lambda n, s, d: [sorted(d, key=lambda node: -node)], "which `dependencies` (in Python `promise`) does not include"),
     ],
 )
 def test_what_is_no_plan_is_refused_in_plans_and_in_sweeps(plan, said):

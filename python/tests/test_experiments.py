@@ -427,5 +427,13 @@ def test_what_was_asked_for_wrongly_is_bad_input(small, executor):
     ]:
         with pytest.raises(wc.InputError, match=said):
             wc.Experiment(given)
-    with pytest.raises(wc.InputError, match=r"expected `unicasts`, `stops` or `trees` \(a function is given as `may_turn`"):
+    with pytest.raises(wc.InputError, match=r"expected `unicasts`, `stops` or `trees` \(functions are given as `may_turn="):
         wc.algorithm("py-promise", routing="e-cube", promise=lambda n, a, b: True)
+
+
+def test_numbers_of_numpy_are_numbers(small):
+    rates = np.linspace(0.01, 0.02, 2)
+    for given in (rates, list(rates), rates[0], float(rates[0])):
+        swept = {"traffic.arrivals.rate": given} if np.ndim(given) == 0 else {"sweep.traffic.arrivals.rate": given}
+        wc.Experiment(small, settings=swept | {"claim": []})
+    assert wc.analyse("mesh:3x3", "dual-path", consumption_ports=np.int64(2), virtual_channels=np.int64(1)).deadlock_free is not None

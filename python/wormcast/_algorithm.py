@@ -54,7 +54,10 @@ Rule = Callable[[Network, Channel, Channel], bool]
 
 def _nodes(network: Network, nodes: Iterable[Node]) -> list[int]:
     """The numbers of nodes, which they are in most plans already."""
-    listed = list(nodes)
+    try:
+        listed = list(nodes)
+    except TypeError:
+        raise _native.InputError(f"found {nodes!r}; expected a list of nodes") from None
     if set(map(type, listed)) <= {int}:
         numbers = cast("list[int]", listed)
         if min(numbers, default=0) >= 0:
@@ -320,7 +323,8 @@ def algorithm(
     if not isinstance(name, str):
         raise _native.InputError(f"name: found {name!r}; expected lower-case letters, digits and hyphens")
     if promise not in (None, "unicasts", "stops", "trees"):
-        rules = " (a function is given as `may_turn` or `may_stop`)" if callable(promise) else ""
+        functions = callable(promise) or (isinstance(promise, (tuple, list)) and any(map(callable, promise)))
+        rules = " (functions are given as `may_turn=` and `may_stop=`, without `promise`)" if functions else ""
         raise _native.InputError(f"promise: found {promise!r}; expected `unicasts`, `stops` or `trees`{rules}")
     if not isinstance(routing, str):
         raise _native.InputError(f"routing: found {routing!r}; expected the name of a routing, such as `e-cube`")

@@ -150,10 +150,10 @@ def analyse(
         plain_text("routing", routing)
     fault_information(local_information, failed_links)
     if not isinstance(buffer, str):
-        whole("buffer", buffer, 1, 2**24)
-    whole("consumption_ports", consumption_ports, 1, 32)
-    whole("virtual_channels", virtual_channels, 1, 64)
-    whole("reachable", reachable, 1, 2**64 - 1)
+        buffer = whole("buffer", buffer, 1, 2**24)
+    consumption_ports = whole("consumption_ports", consumption_ports, 1, 32)
+    virtual_channels = whole("virtual_channels", virtual_channels, 1, 64)
+    reachable = whole("reachable", reachable, 1, 2**64 - 1)
     beside = {"multicast_tables": multicast_tables, "groups": groups, "lanes": lanes, "sl2vl": sl2vl}
     idle = next((name for name, file in beside.items() if file is not None), "branching" if branching != "packets" and tables is None else None)
     root = None if root is None else str(root)

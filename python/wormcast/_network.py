@@ -82,7 +82,14 @@ class Network:
             text = json.dumps(data, default=_plain, allow_nan=False)
         except ValueError as problem:
             raise _native.InputError("an attribute of the graph is infinite or no number, which no file has") from problem
-        return cls._of(_warned(_native.Network.of_text(f"{name}.json", text), 3))
+        try:
+            native = _warned(_native.Network.of_text(f"{name}.json", text), 3)
+        except _native.InputError as problem:
+            # The user has no file, whose line and form it tells.
+            said = str(problem).removeprefix(f"{name}.json:1: ").partition("; expected node-link JSON")[0]
+            both_ways = "; `graph.to_undirected()` has both ways of every edge" if "has none back" in said else ""
+            raise _native.InputError(f"the graph is no network: {said}{both_ways}") from None
+        return cls._of(native)
 
     @classmethod
     def from_text(cls, text: str, name: str = "network") -> Network:

@@ -34,9 +34,10 @@ def value(given: Any) -> str:
     if isinstance(given, str):
         return _string(given)
     if isinstance(given, int):
-        return str(given)
+        return int.__repr__(given)
     if isinstance(given, float):
-        return repr(given)
+        # Numbers of NumPy are floats with another way to write them.
+        return float.__repr__(given)
     if isinstance(given, Mapping):
         return "{" + ", ".join(f"{_key(key)} = {value(inner)}" for key, inner in given.items()) + "}"
     if isinstance(given, os.PathLike):

@@ -6,14 +6,14 @@ use wormcast_multicast::{Algorithm, Descriptor, Sends, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
     ChannelNumbering, ClosedForm, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting,
-    analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
+    analyse_tables, synchronous_deadlock, witness_in_classes, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
 
 use crate::error::AnalysisError;
 use crate::multicasts::{Adding, Multicasts};
 use crate::reachability::{Question, by_tables, reach, unicasts};
-use crate::report::{CycleResource, EXAMPLES, Load, Report, WormsAnalysed};
+use crate::report::{CycleResource, EXAMPLES, Load, Report, Step, WormsAnalysed};
 use crate::settings::{Replicating, Settings, replicated};
 use crate::tables::TablesFound;
 
@@ -155,7 +155,7 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;
     let relation = algorithm.routing();
     let on = virtual_channels_of(&dependencies, cycle.as_deref(), settings, consumption_ports);
-    let resources = told(network, cycle.as_deref(), on);
+    let resources = told(network, cycle.as_deref(), on.as_deref());
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.algorithm = Some(algorithm.name().to_owned());
     report.numbering = unicast_proof(network, &dependencies);
@@ -286,11 +286,11 @@ fn virtual_channels_of(
 fn told(
     network: &Network,
     cycle: Option<&[Resource]>,
-    virtual_channels: Option<Vec<Option<u32>>>,
+    virtual_channels: Option<&[Option<u32>]>,
 ) -> Option<Vec<CycleResource>> {
     let resources = CycleResource::all(network, cycle)?;
     let Some(on) = virtual_channels else { return Some(resources) };
-    let told = |(resource, on): (CycleResource, Option<u32>)| match on {
+    let told = |(resource, &on): (CycleResource, &Option<u32>)| match on {
         Some(on) => resource.on_virtual_channel(on),
         None => resource,
     };
@@ -303,7 +303,8 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     let Found { cycle, virtual_channels, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
-    let resources = told(network, cycle, virtual_channels);
+    let on = virtual_channels.as_deref();
+    let resources = told(network, cycle, on);
     let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.numbering = numbering;
     report.replication = settings.replication;
@@ -312,16 +313,20 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     match unicasts {
         Unicasts::Routing(relation) => {
             report.add_routing(relation, settings.listed_turns);
-            let find = |step| witness_of_relation(relation, step, EXAMPLES);
-            report.add_witnesses(network, cycle, &find, multicasts);
+            let is_divided = relation.capabilities().virtual_channels.is_some();
+            let find = |step: Step| match step {
+                _ if is_divided => witness_in_classes(relation, step, settings.virtual_channels() as usize, EXAMPLES),
+                [held, requested] => witness_of_relation(relation, (held.0, requested.0), EXAMPLES),
+            };
+            report.add_witnesses(network, cycle, on, &find, multicasts);
         }
         Unicasts::Tables(name, tables) => {
             let led = analyse_tables(tables);
             report.add_survey(led.survey);
             report.link_load = Some(Load::new(network, led.load.clone()));
             report.tables = Some(TablesFound::new(name, tables, &led));
-            let find = |step| witness_of_tables(tables, step, EXAMPLES);
-            report.add_witnesses(network, cycle, &find, multicasts);
+            let find = |[held, requested]: Step| witness_of_tables(tables, (held.0, requested.0), EXAMPLES);
+            report.add_witnesses(network, cycle, on, &find, multicasts);
         }
     }
     if let Some(budget) = settings.reachable {

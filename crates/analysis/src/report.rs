@@ -307,8 +307,11 @@ impl ClosedBy {
     }
 }
 
+/// Two channels of a cycle, the held one first, each with its virtual channel there.
+pub(crate) type Step = [(ChannelId, u32); 2];
+
 /// Worms that hold one channel and wait for another.
-pub(crate) type FindWitness<'a> = dyn Fn((ChannelId, ChannelId)) -> Witness + 'a;
+pub(crate) type FindWitness<'a> = dyn Fn(Step) -> Witness + 'a;
 
 /// The channels of a cycle without consumption channels.
 fn channels_only(cycle: &[Resource]) -> Option<Vec<ChannelId>> {
@@ -424,17 +427,23 @@ impl Report {
         &mut self,
         network: &Network,
         cycle: Option<&[Resource]>,
+        virtual_channels: Option<&[Option<u32>]>,
         find: &FindWitness<'_>,
         multicasts: Option<&Multicasts<'_>>,
     ) {
         self.multicasts = multicasts.map(Multicasts::count);
         let Some(channels) = cycle.and_then(channels_only) else { return };
-        let steps = || channels.iter().copied().zip(channels.iter().copied().cycle().skip(1));
+        let on = |place: usize| virtual_channels.and_then(|on| on.get(place).copied().flatten()).unwrap_or(0);
+        let channels: Vec<(ChannelId, u32)> =
+            channels.into_iter().enumerate().map(|(place, channel)| (channel, on(place))).collect();
+        let steps =
+            || channels.iter().zip(channels.iter().cycle().skip(1)).map(|(&held, &requested)| [held, requested]);
         let closed_by = || steps().map(|step| ClosedBy::new(network, &find(step))).collect::<Vec<_>>();
         self.closed_by = self.part("who closes the cycle", closed_by);
         if let (Some(closed_by), Some(multicasts)) = (&mut self.closed_by, multicasts) {
             for (closed_by, step) in closed_by.iter_mut().zip(steps()) {
-                closed_by.multicasts = multicasts.that_wait(step);
+                let [held, requested] = step;
+                closed_by.multicasts = multicasts.that_wait((held.0, requested.0));
             }
         }
     }

@@ -96,15 +96,18 @@ impl TopologySpec {
         }
     }
 
+    /// The largest of the next smaller networks of the family that fits: of at most 4,096 of them.
+    pub fn largest_that(&self, fits: impl Fn(&Self) -> bool) -> Option<Self> {
+        std::iter::successors(self.smaller(), Self::smaller).take(4096).find(fits)
+    }
+
     /// Refuses a network that does not fit in memory, and names a smaller one that does.
     pub(crate) fn check_memory(&self) -> Result<(), MemoryError> {
         let Some(needed) = self.memory() else { return Ok(()) };
         require_memory(format_args!("topology `{self}`"), needed, |available| {
-            let smaller = std::iter::successors(self.smaller(), Self::smaller);
             // What the process has by itself differs a little from one run to the next.
             let room = available / 10 * 9;
-            let fits = |spec: &Self| spec.memory().is_some_and(|needed| needed <= room);
-            let spec = smaller.take(4096).find(fits)?;
+            let spec = self.largest_that(|spec| spec.memory().is_some_and(|needed| needed <= room))?;
             Some(format!("`{spec}` fits, with {}", Bytes(spec.memory()?)))
         })
     }

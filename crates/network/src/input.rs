@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
 
+use crate::text::nearest;
+
 /// The name that stands for standard input wherever a file is read.
 pub const STANDARD_INPUT: &str = "-";
 
@@ -49,6 +51,30 @@ pub fn is_standard_input(path: impl AsRef<Path>) -> bool {
     path.as_ref() == Path::new(STANDARD_INPUT)
 }
 
+/// The file beside a path at which there is none that may be meant, as the end of a message: `; did you mean …?`, or nothing.
+pub(crate) fn meant_file(path: &Path) -> String {
+    let beside = || {
+        let given = path.file_name()?.to_str()?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.path().is_file());
+        let shown = |name: &String| !name.contains(char::is_control);
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(shown).collect();
+        names.sort_unstable();
+        let name = nearest(given, names.iter().map(String::as_str))?;
+        Some(format!("; did you mean `{}`?", path.with_file_name(name).display()))
+    };
+    beside().unwrap_or_default()
+}
+
+/// Opens a file to read. If there is none, the error names the one that may be meant.
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), format!("{error}{}", meant_file(path))),
+        _ => error,
+    })
+}
+
 /// The bytes of a file, up to a limit; of standard input if the path is `-`. Standard input can be read once only, so its bytes are kept for
 /// further calls with the same purpose, `what`, such as `the network`.
 ///
@@ -58,7 +84,7 @@ pub fn read_input(path: impl AsRef<Path>, what: &'static str, most: u64) -> io::
     let mut bytes = Vec::new();
     if !is_standard_input(&path) {
         // A pipe or a device has no length to ask for.
-        File::open(path)?.take(most).read_to_end(&mut bytes)?;
+        open(path.as_ref())?.take(most).read_to_end(&mut bytes)?;
         return Ok(bytes);
     }
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +109,7 @@ pub fn open_lines(path: &str, what: &'static str) -> Result<TextLines<Box<dyn Bu
     let reader: Box<dyn BufRead> = if is_standard_input(path) {
         Box::new(io::Cursor::new(read_input(path, what, u64::MAX).map_err(failed)?))
     } else {
-        Box::new(BufReader::with_capacity(BUFFER, File::open(path).map_err(failed)?))
+        Box::new(BufReader::with_capacity(BUFFER, open(Path::new(path)).map_err(failed)?))
     };
     Ok(TextLines::new(path, reader))
 }

@@ -22,7 +22,13 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         return Some(name);
     }
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
-    let (distance, name) = short.into_iter().map(|name| (distance(name), name)).min()?;
+    // A name with another number is the name of something else: then nobody knows which was meant.
+    let letters = |name: &str| name.to_lowercase().replace(|letter: char| letter.is_ascii_digit(), "0");
+    let is_another = |name: &str| letters(name) == letters(given) && distance(name) > 0;
+    let (distance, another, name) = short.into_iter().map(|name| (distance(name), is_another(name), name)).min()?;
+    if another {
+        return None;
+    }
     let length = given.len().max(name.len());
     // Of two letters, one that is right says nothing.
     (distance == 0 || length > 2 && 3 * distance <= length + 1).then_some(name)

@@ -151,6 +151,11 @@ pub trait Waypoints: Send + Sync {
     /// Whether a worm that starts at `source` may have this waypoint, whatever its target.
     fn may_lead_over(&self, source: RouterId, waypoint: RouterId) -> bool;
 
+    /// Whether a worm from `source` to `target` may have this waypoint.
+    fn may_lead(&self, source: RouterId, target: RouterId, waypoint: RouterId) -> bool {
+        waypoint != target && self.may_lead_over(source, waypoint)
+    }
+
     /// As [`lanes`](VirtualChannels::lanes), towards a waypoint that lies ahead.
     fn lanes_to(&self, at: RouterId, arrived: Option<ChannelId>, waypoint: RouterId, count: u8, out: &mut Lanes);
 }

@@ -49,7 +49,7 @@ pub use analysis::dependency::{Branching, Dependencies, Resource, Uncovered, Unc
 pub use analysis::link_load::{LinkLoad, link_load};
 pub use analysis::numbering::{ChannelNumbering, NotAProof};
 pub use analysis::survey::{Survey, survey};
-pub use analysis::witness::{Witness, witness_of_relation};
+pub use analysis::witness::{Witness, witness_in_classes, witness_of_relation};
 pub use capabilities::{
     ClosedForm, Lanes, RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels, Waypoints,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Direction, Network, RouterId};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::capabilities::RoutingCapabilities;
 
@@ -86,31 +86,6 @@ pub(crate) fn follow_step_by_step(
         }
     }
     true
-}
-
-/// Appends the channels straight on along a dimension of a grid that does not wrap, from one of its coordinates to another, and returns the router where they end.
-pub(crate) fn go_along(
-    network: &Network,
-    from: RouterId,
-    (dimension, direction): (usize, Direction),
-    (here, there): (u32, u32),
-    route: &mut Vec<ChannelId>,
-) -> Option<RouterId> {
-    if here == there {
-        return Some(from);
-    }
-    let first = network.channel_along(from, dimension, direction)?;
-    // Behind the first, none of the routers is at the border that the way leads away from.
-    let was_missing = u32::from(direction == Direction::Positive && here == 0);
-    let position = first.raw() - network.output_places(from).0 + was_missing;
-    route.push(first);
-    let mut at = network.to(first);
-    for _ in 1..here.abs_diff(there) {
-        let channel = network.output(at, position)?;
-        route.push(channel);
-        at = network.to(channel);
-    }
-    Some(at)
 }
 
 /// The most hops of a route that is taken to end.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wormcast_network::{ChannelId, Direction, Network, RouterId, TopologySpec};
 use wormcast_routing::{
     Dependencies, Duato, ECube, Lanes, OddEven, RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange,
-    VirtualChannels, Waypoints, hamiltonian_label, routing_by_name, survey,
+    VirtualChannels, Waypoints, hamiltonian_label, routing_by_name, survey, witness_in_classes,
 };
 
 fn build(spec: &str) -> Arc<Network> {
@@ -736,4 +736,95 @@ fn valiant_leads_over_waypoints() {
         assert_eq!(over.len(), network.routers(), "{name} on {spec}: all are waypoints");
         assert_eq!(waypoints.waypoint(RouterId::new(0), RouterId::new(1), 0, &|_| 0), None, "its own router, or group");
     }
+}
+
+/// Pairs of nodes by the virtual channels, each a channel and a number, of which their worms hold the one while they wait for the other.
+type Waiting = BTreeMap<[(ChannelId, u32); 2], BTreeSet<(u32, u32)>>;
+
+/// Virtual channels, as channel and number, that the worms of all pairs hold while they wait for another, by following the worms of each pair over each of its waypoints by themselves.
+fn who_waits(relation: &dyn RoutingRelation, count: u8) -> Waiting {
+    let capabilities = relation.capabilities();
+    let (network, division) = (relation.network(), capabilities.virtual_channels.unwrap());
+    let asked = division.needed().max(count);
+    let routers = network.routers() as u64;
+    let mut all = Waiting::new();
+    for (source, target) in network.router_ids().flat_map(|source| network.router_ids().map(move |to| (source, to))) {
+        if source == target {
+            continue;
+        }
+        let mut over = BTreeSet::from([None]);
+        for drawn in (0..routers).map(|router| (u64::MAX / routers) * router + router + 1) {
+            let Some(waypoints) = capabilities.waypoints else { break };
+            for full in network.outputs(source) {
+                over.insert(waypoints.waypoint(source, target, drawn, &|channel| u32::from(channel == full) * 100));
+            }
+        }
+        for waypoint in over {
+            if let (Some(over), Some(waypoints)) = (waypoint, capabilities.waypoints) {
+                assert!(waypoints.may_lead(source, target, over), "{}: {source} {over} {target}", relation.name());
+            }
+            // Where the header is, by what it came, and whether the waypoint lies ahead.
+            let mut work = vec![(source, None::<(ChannelId, u32)>, waypoint.is_some())];
+            let mut seen = BTreeSet::new();
+            while let Some((at, held, ahead)) = work.pop() {
+                let ahead = ahead && Some(at) != waypoint;
+                if at == target && !ahead || !seen.insert((at, held, ahead)) {
+                    continue;
+                }
+                let (mut lanes, arrived) = (Lanes::new(), held.map(|(channel, _)| channel));
+                match (waypoint, capabilities.waypoints) {
+                    (Some(over), Some(waypoints)) if ahead => waypoints.lanes_to(at, arrived, over, asked, &mut lanes),
+                    _ => division.lanes(at, arrived, target, asked, &mut lanes),
+                }
+                for (channel, range) in lanes {
+                    for on in range.first.min(count - 1)..=range.last.min(count - 1) {
+                        let next = (channel, u32::from(on));
+                        let pair = (source.raw(), target.raw());
+                        if let Some(held) = held {
+                            all.entry([held, next]).or_default().insert(pair);
+                        }
+                        work.push((network.to(channel), Some(next), ahead));
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// That worms are found of each two virtual channels of which there are any that hold the one and wait for the other, and that they do.
+fn finds_who_waits(relation: &dyn RoutingRelation, counts: &[u8]) {
+    let (network, name) = (relation.network(), relation.name());
+    for &count in counts {
+        let expected = who_waits(relation, count);
+        let all = || network.channel_ids().flat_map(|channel| (0..u32::from(count)).map(move |on| (channel, on)));
+        for held in all() {
+            for requested in all().filter(|next| network.from(next.0) == network.to(held.0)) {
+                let found = witness_in_classes(relation, [held, requested], count.into(), 3).examples;
+                let pairs = expected.get(&[held, requested]);
+                assert_eq!(found.is_empty(), pairs.is_none(), "{name} {count}: {held:?} {requested:?}");
+                for (source, destination) in found {
+                    let pair = (source.raw(), destination.raw());
+                    assert!(pairs.is_some_and(|pairs| pairs.contains(&pair)), "{name} {count}: {pair:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn worms_of_a_cycle_are_found_wherever_they_lead_over() {
+    for (network, routing, counts) in [
+        ("hyperx:3x3", "valiant", &[1, 2][..]),
+        ("hyperx:3x2", "ugal", &[1, 2]),
+        ("dragonfly:p=1,a=2,h=1", "valiant", &[1, 3, 4]),
+        ("dragonfly:p=1,a=2,h=1", "valiant-group", &[1, 2, 3]),
+        ("torus:4x3", "dateline", &[1, 2]),
+        ("torus:5", "dateline", &[1, 2, 3]),
+    ] {
+        finds_who_waits(&*made(routing, &build(network)), counts);
+    }
+    // A routing that says no more of its waypoints than it has to.
+    let ways = wormcast_routing::Valiant::new(&build("dragonfly:p=1,a=2,h=1")).unwrap();
+    finds_who_waits(&Stepped { ways, class: |before, _| u8::from(!before), needed: 2 }, &[1, 2]);
 }

@@ -133,7 +133,8 @@ fn of_another_command(unknown: &str) -> Option<String> {
         (last, []) => last.clone(),
         (last, others) => format!("{} and {last}", others.join(", ")),
     };
-    Some(format!("unexpected argument '{unknown}': it is an option of {those}"))
+    let instead = if option == "root" { "; that of `trees` is `--first`" } else { "" };
+    Some(format!("unexpected argument '{unknown}': it is an option of {those}{instead}"))
 }
 
 /// Another option that takes names, of which this is one, if it is a long list.

@@ -13,6 +13,7 @@ use crate::runs::run::{RunError, run_points_until};
 use crate::runs::stopping::Outcome;
 use crate::runs::sweep::{Budget, Lengthened, PointRuns, SweepObserver};
 use crate::store::Store;
+use crate::verdict::SETTLED;
 
 /// The points that are compared, with as many replications of each series as the one with most has.
 pub(super) struct Measured {
@@ -192,8 +193,11 @@ impl Work<'_> {
                 let (pairs, mean) = (f64::from(difference.count), difference.mean.abs());
                 // Too few for an interval.
                 let Some(half) = difference.half_width else { return Some(u64::from(difference.count).max(1)) };
-                // Nothing decides between series that are equal in all pairs.
-                (half > 0.0).then(|| (pairs * ((half / mean).powi(2) * 1.1 - 1.0)).ceil().max(1.0) as u64)
+                if half > 0.0 {
+                    return Some((pairs * ((half / mean).powi(2) * 1.1 - 1.0)).ceil().max(1.0) as u64);
+                }
+                // Differences that are all equal are certain from some number on, but for none: nothing decides between series that are equal in all pairs.
+                (mean > 0.0).then(|| (SETTLED as u64).saturating_sub(difference.count.into()).max(1))
             });
             let lacking = lacking.max()?;
             let with_mean = measured.points.iter().zip(&measured.runs).filter(|(_, runs)| has_mean(runs));

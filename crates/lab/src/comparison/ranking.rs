@@ -1,7 +1,7 @@
 //! Which series is best at a point, from the replications of all series, and where that changes.
 
 use super::{ComparedPoint, Crossing, Field, Relation, Standing, State};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, differences};
 use crate::verdict::certain_sign;
 
 /// What a series has at a point.
@@ -109,7 +109,7 @@ impl Arena {
         else {
             return None;
         };
-        Some(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect())
+        Some(differences(a.iter().zip(b).filter_map(|(a, b)| (*a).zip(*b))))
     }
 
     /// Whether the replications of two series met the same messages; `None` if one has no values.

@@ -86,7 +86,7 @@ fn what_has_no_interval_is_not_certainly_worse() {
 #[test]
 fn who_cannot_be_told_from_the_best_is_a_contender() {
     let noisy: Vec<f64> = (0..10).map(|i| 100.0 + if i % 2 == 0 { 10.0 } else { -9.0 }).collect();
-    let ranked = point(vec![values(&noisy), around(100.0, 1), around(150.0, 1)], None, false);
+    let ranked = point(vec![values(&noisy), around(100.0, 1), around(150.0, 2)], None, false);
     assert_eq!((ranked.best, ranked.contenders), (None, vec!["s0".to_owned(), "s1".to_owned()]));
     assert_eq!(ranked.standings[2].relation, Some(Relation::Worse));
     // Nobody is certain of one replication, nor of ten that happen to be equal.

@@ -194,6 +194,7 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
         ("expected u64", "expected a whole number, not negative"),
         ("expected usize", "expected a whole number, not negative"),
         ("expected f64", "expected a number"),
+        ("invalid length ", "a list of length "),
         ("expected an array of length 2", "expected two numbers"),
         ("expected a sequence", "expected a list"),
         ("wanted string or table", "expected a text"),

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
 use wormcast_multicast::{AlgorithmOptions, FaultInformation, FaultRequest};
+use wormcast_network::TopologySpec;
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::experiment::claim::Claim;
@@ -274,14 +275,19 @@ fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
         fn visit_map<A: de::MapAccess<'de>>(self, mut table: A) -> Result<TopologyForm, A::Error> {
             const FAMILIES: [&str; 4] = ["random", "regular", "small-world", "tree"];
             let Some(name) = table.next_key::<String>()? else {
-                return Err(de::Error::invalid_length(0, &self));
+                return Err(de::Error::custom(format!("an empty table, expected {}", &self as &dyn de::Expected)));
             };
             let family = match name.as_str() {
                 "random" => Family::Random(table.next_value()?),
                 "regular" => Family::Regular(table.next_value()?),
                 "small-world" => Family::SmallWorld(table.next_value()?),
                 "tree" => Family::Tree(table.next_value()?),
-                other => return Err(de::Error::unknown_variant(other, &FAMILIES)),
+                other => {
+                    return Err(match TopologySpec::example_of(other) {
+                        Some(example) => de::Error::custom(format!("`{other}` is given as text, as in \"{example}\"")),
+                        None => de::Error::unknown_variant(other, &FAMILIES),
+                    });
+                }
             };
             match table.next_key::<String>()? {
                 Some(second) => {

@@ -82,6 +82,11 @@ impl Experiment {
         if self.is_of_one_kind(quantity) {
             return Err(problem.with_help(Some(ONE_KIND.to_owned())));
         }
-        Err(problem.expecting(quantity.name(), measured.collect::<Vec<_>>()))
+        // The horizontal axis may be what is swept.
+        let mut expected: Vec<&str> = measured.collect();
+        if key == "plot.x" {
+            expected.extend(self.axes.iter().map(|axis| axis.key.as_str()));
+        }
+        Err(problem.expecting(quantity.name(), expected))
     }
 }

@@ -37,7 +37,9 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     }
     let hidden = marked.iter().filter(|(_, mark)| !shown(mark)).count();
     if curves.is_empty() {
-        return Err(PlotError::NotPositive { x: figure.x.clone(), y: figure.y.name() });
+        let logarithmic = [(figure.log_x, figure.x.as_str()), (figure.log_y, figure.y.name())];
+        let along = logarithmic.into_iter().filter(|&(log, _)| log).map(|(_, name)| name.to_owned()).collect();
+        return Err(PlotError::NotPositive { along });
     }
     let log = figure.log_x;
     let across = if measured { Across::Measured { log } } else { Across::Set { log } };

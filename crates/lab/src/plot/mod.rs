@@ -64,16 +64,21 @@ pub enum PlotError {
         x: String,
     },
     /// No value is positive, as logarithmic axes require.
-    #[error("there is nothing to plot: no point has `{x}` and `{y}` above 0, as logarithmic axes need them")]
+    #[error("there is nothing to plot: no point has `{}` above 0, as logarithmic axes need", .along.join("` and `"))]
     NotPositive {
-        /// What runs along the horizontal axis.
-        x: String,
-        /// What is plotted.
-        y: &'static str,
+        /// What runs along the logarithmic axes.
+        along: Vec<String>,
     },
     /// The drawing library failed.
     #[error("the plot cannot be drawn: {0}")]
     Drawing(String),
+}
+
+impl PlotError {
+    /// Whether there is nothing to draw, which says nothing against what else there is.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty { .. } | Self::NotPositive { .. })
+    }
 }
 
 /// Units of the SVG's coordinates for a unit of the plot: coordinates are whole numbers.

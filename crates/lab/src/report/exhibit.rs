@@ -172,7 +172,7 @@ pub fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Resu
                 svg: plot.svg,
             }),
             // A point without a result has nothing to show.
-            Err(PlotError::Empty { .. }) => {}
+            Err(error) if error.is_empty() => {}
             Err(error) => return Err(error),
         }
     }

@@ -210,7 +210,7 @@ fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Onset> {
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         let at = curve.iter().position(|&(_, outcome)| outcome == Outcome::Saturated)?;
         let is_settled = |&&(_, outcome): &&(f64, Outcome)| matches!(outcome, Outcome::Precise | Outcome::Exhausted);
-        let settled = curve[..at].iter().take_while(is_settled).last().map(|&(x, _)| x);
+        let settled = curve[..at].iter().rfind(is_settled).map(|&(x, _)| x);
         Some(Onset { of, settled, from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
     };
     curves.into_iter().filter_map(onset).collect()

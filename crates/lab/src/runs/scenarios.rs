@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request};
+use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request, Sends};
 use wormcast_network::{Network, TopologySpec, misleading_name};
 use wormcast_routing::{TreeDescriptor, TreeError, UnknownName};
 use wormcast_simulation::{
@@ -209,7 +209,8 @@ impl JobMaker {
                 spec.engine.check(&scenario).map_err(|problem| error("engine", problem.to_string()))?;
                 // What fails for every multicast is said before any is sent.
                 let sends = Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends);
-                let sent = sends.filter(|_| traffic.has_only_wide_multicasts());
+                let always = |sends: &Sends| *sends == Sends::Encoded || traffic.has_only_wide_multicasts();
+                let sent = sends.filter(always);
                 if let Some(problem) = sent.and_then(|sends| scenario.refuses(sends)) {
                     let key = problem.setting().unwrap_or("switching");
                     return Err(error(experiment.to_blame(&point.choice, key), problem.to_string()));

@@ -125,15 +125,15 @@ pub fn differences_text(differences: &[SettingElsewhere]) -> String {
 }
 
 /// How the points of a store differ from those of an experiment of which it has none: the settings in which the two points that are most
-/// alike differ. `None` if it has points of the experiment, or none at all.
+/// alike differ. `None` if it has points of the experiment, or none at all, or if damage leaves that open.
 ///
 /// # Errors
 /// If the experiment is invalid, or the store fails.
 pub fn other_settings(experiment: &Experiment, store: &Store) -> Result<Option<Vec<SettingElsewhere>>, RunError> {
     let points = experiment.points()?;
-    let there = store.descriptions()?;
+    let (there, are_all) = store.descriptions()?;
     let hashes: BTreeSet<String> = points.iter().map(|point| point.spec.config_hash()).collect();
-    if there.keys().any(|config_hash| hashes.contains(config_hash)) {
+    if !are_all || there.keys().any(|config_hash| hashes.contains(config_hash)) {
         return Ok(None);
     }
     let here: Vec<Leaves> = points.iter().map(|point| leaves(&json!(point.spec))).collect();

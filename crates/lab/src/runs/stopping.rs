@@ -7,7 +7,7 @@ use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
 use crate::runs::kind::RunMode;
 use crate::runs::replication::Replication;
-use crate::runs::window::{begun_before, fill_the_network, settled};
+use crate::runs::window::{begun_before, filling, settled};
 use crate::statistics::{Estimate, lower_bound};
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
@@ -104,7 +104,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
         }
         let Some(seen) = runs.get(..checkpoint as usize) else { return StoppingDecision::Need(checkpoint) };
         if checkpoint < stop.min_replications {
-            if seen.iter().all(Replication::is_saturated) {
+            if seen.iter().all(Replication::is_saturated) && backlog(seen, windows) == Backlog::Grows {
                 return StoppingDecision::Done(Outcome::Saturated, checkpoint);
             }
             checkpoint = stop.min_replications;
@@ -144,20 +144,34 @@ pub(crate) enum Backlog {
     Grows,
 }
 
-/// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of the
-/// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%, and windows are
-/// [long enough](fill_the_network) for that. Finite runs start empty and their backlog grows by nature; they saturate by themselves only, and one that was
-/// given up is enough.
+/// Whether these replications say that messages pile up: if the share of the deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%, and above
+/// what [filling queues](filling) explain; or if most were given up waiting for messages of their windows. If most are saturated by themselves and all together are not, that is open.
+/// Finite runs start empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
 pub(crate) fn backlog(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) -> Backlog {
     let alone = runs.iter().filter(|run| run.is_saturated()).count();
-    // Without its slowest messages, or runs, the mean of finite runs would be too small.
-    if alone * 2 > runs.len() || !steady && alone > 0 {
-        return Backlog::Grows;
+    if !steady {
+        // Without its slowest messages, or runs, the mean of finite runs would be too small.
+        return if alone > 0 { Backlog::Grows } else { Backlog::None };
     }
-    if !steady || lower_bound(&backlogs(runs, from_cycle)).is_none_or(|bound| bound <= BACKLOG) {
-        return Backlog::None;
+    let behind = backlogs(runs, from_cycle);
+    // One alone has no interval, and speaks for itself.
+    let bound = lower_bound(&behind).or_else(|| behind.first().copied().filter(|_| alone > 0)).unwrap_or(0.0);
+    if bound > BACKLOG.max(filling(runs)) || runs.iter().filter(|run| waited_in_vain(run)).count() * 2 > runs.len() {
+        Backlog::Grows
+    } else if bound > BACKLOG || alone * 2 > runs.len() {
+        Backlog::Open
+    } else {
+        Backlog::None
     }
-    if fill_the_network(runs) { Backlog::Open } else { Backlog::Grows }
+}
+
+/// Whether a run was given up after its window because messages did not arrive, for a long time. If it was behind by more than a quarter, it was given up at once.
+fn waited_in_vain(run: &Replication) -> bool {
+    run.is_saturated()
+        && run.simulated().is_some_and(|run| {
+            let window = run.window;
+            run.messages.measured < window.generated && 4 * window.delivered >= 3 * window.offered
+        })
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
@@ -235,6 +249,12 @@ mod tests {
         for run in &mut runs[..6] {
             run.in_time().saturated = true;
         }
+        // Most say so, but not all together.
+        assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Longer);
+        // Most have waited for messages that did not arrive.
+        for run in &mut runs[..6] {
+            run.in_time().messages.measured = 990;
+        }
         assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Saturated, 10));
         runs[0].in_time().saturated = false;
         assert!(matches!(judged(&stop(10, 50), &runs), StoppingDecision::Need(_)));
@@ -249,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_network_that_fills_is_not_yet_saturated() {
-        // All fall behind by 4%, in windows of 49 or 50 times what a message takes in an empty network.
+        // All fall behind by 4%, which a node at its limit does in windows of 322 times what a message takes in an empty network, with hardly any warm-up.
         let judged = |times: f64, most: u32| {
             let runs: Vec<_> = (0..10)
                 .map(|i| {
@@ -263,16 +283,16 @@ mod tests {
                 .collect();
             judge(&stop(10, most), WINDOWS, &runs)
         };
-        assert_eq!(judged(49.0, 20), StoppingDecision::Longer);
-        assert_eq!(judged(49.0, 10), StoppingDecision::Done(Outcome::Unsettled, 10));
-        assert_eq!(judged(50.5, 20), StoppingDecision::Done(Outcome::Saturated, 10));
+        assert_eq!(judged(318.0, 20), StoppingDecision::Longer);
+        assert_eq!(judged(318.0, 10), StoppingDecision::Done(Outcome::Unsettled, 10));
+        assert_eq!(judged(326.0, 20), StoppingDecision::Done(Outcome::Saturated, 10));
     }
 
     #[test]
     fn ten_saturated_replications_are_enough_to_give_up() {
         let mut runs: Vec<_> = (0..100).map(|_| run(100.0)).collect();
         for run in &mut runs[..10] {
-            run.in_time().saturated = true;
+            (run.in_time().saturated, run.in_time().messages.measured) = (true, 990);
         }
         assert_eq!(judged(&stop(100, 200), &runs[..9]), StoppingDecision::Need(10));
         assert_eq!(judged(&stop(100, 200), &runs[..10]), StoppingDecision::Done(Outcome::Saturated, 10));

@@ -23,9 +23,11 @@ const TREND: f64 = 0.99;
 /// The messages that a node could send one after the other in the windows of saturated runs, at least.
 const MESSAGES_LONG: f64 = 20.0;
 
-/// The times that a message takes in an empty network after which one that carries its load no longer falls behind by much for being filled. Measured
-/// (docs/measurements/coverage.md): at 87% of what a network carries, ten replications fall behind by more than 2% in 0.5% of the cases.
-const FILLED: f64 = 50.0;
+/// How many messages a node has waiting on average after having sent n at the very load that it can carry: this times the root of n, as with a random walk that does not fall below 0.
+const VERGE: f64 = 0.797_884_560_802_865_4;
+
+/// The latency, in times that a message takes in an empty network, from which on queueing is most of it.
+const QUEUED: f64 = 2.0;
 
 /// The batches of those runs that have any.
 fn batches_of(runs: &[Replication]) -> impl Iterator<Item = &[f64]> {
@@ -78,9 +80,9 @@ pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
     uncorrelated && !drifts(runs) && !runs.iter().any(Replication::is_saturated)
 }
 
-/// The cycles that messages of a run take in an empty network, on average.
+/// The cycles that messages of a run take in an empty network, on average, with the worms that their sources send before the last one.
 fn empty_latency(run: &RunResult) -> f64 {
-    run.latency.parts.startup + run.latency.parts.network
+    run.window.own_wait + run.latency.parts.startup + run.latency.parts.network
 }
 
 /// The share of a run's window that lies before a message of the first cycle can have arrived.
@@ -99,27 +101,41 @@ fn in_empty_latencies(runs: &[Replication]) -> Option<(f64, f64)> {
 }
 
 /// Whether windows are too short for means: they last for less than [`MESSAGES_LONG`] times as long as a message takes in an empty network, and
-/// either begin before twice that time, when the network is still filling, or have so few messages that a run cannot be judged by itself.
+/// either begin before twice that time, when the network is still filling, or have so few messages that a run cannot be judged by itself, or messages that spend most of
+/// their time in queues, which change more slowly than that.
 fn are_short(runs: &[Replication]) -> bool {
-    let few = runs.iter().filter_map(Replication::simulated).all(|run| run.window.generated < FEW);
-    in_empty_latencies(runs).is_some_and(|(last, begin)| last < MESSAGES_LONG && (few || begin < 2.0))
+    let runs_of = || runs.iter().filter_map(Replication::simulated);
+    let few = runs_of().all(|run| run.window.generated < FEW);
+    let queued = || {
+        let latencies: Vec<f64> = runs_of().filter_map(|run| run.latency.last.mean).collect();
+        let empty: Vec<f64> = runs_of().map(empty_latency).collect();
+        mean(&latencies).zip(mean(&empty)).is_some_and(|(latency, empty)| latency > QUEUED * empty)
+    };
+    in_empty_latencies(runs).is_some_and(|(last, begin)| last < MESSAGES_LONG && (few || begin < 2.0 || queued()))
 }
 
-/// Whether windows are so short that a network which carries its load, and is still filling, falls behind in them as a saturated one does.
-pub(crate) fn fill_the_network(runs: &[Replication]) -> bool {
-    in_empty_latencies(runs).is_some_and(|(last, _)| last < FILLED)
+/// The share of what is asked for in these windows by which a network that can just carry its load falls behind, because its queues are still filling: as a node that sends a message in the
+/// time that one takes in an empty network, at a load of 1, from the beginning of the run to the end of its window.
+pub(crate) fn filling(runs: &[Replication]) -> f64 {
+    in_empty_latencies(runs).map_or(0.0, |(last, begin)| {
+        if last > 0.0 { VERGE * ((begin + last).sqrt() - begin.sqrt()) / last } else { 1.0 }
+    })
+}
+
+/// Whether queues had a quarter as long to fill as the windows last.
+pub(crate) fn begin_late(runs: &[Replication]) -> bool {
+    in_empty_latencies(runs).is_some_and(|(last, begin)| 4.0 * begin >= last)
 }
 
 /// The messages a run that it would take at least, if correlations decay exponentially: batches so long that neighbours are
 /// uncorrelated.
 pub(crate) fn needed(runs: &[Replication]) -> Option<u64> {
     let window = window_of(runs)?;
-    if are_short(runs) {
-        return Some(2 * window);
-    }
-    let correlation = correlation(runs)?;
-    let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
-    Some((window as f64 * factor.max(2.0)).ceil() as u64)
+    let needed = correlation(runs).map(|correlation| {
+        let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
+        (window as f64 * factor.max(2.0)).ceil() as u64
+    });
+    if are_short(runs) { Some(needed.unwrap_or(0).max(2 * window)) } else { needed }
 }
 
 /// The messages a run that saturated runs would need for their loads, if their windows are shorter than [`MESSAGES_LONG`] times what a
@@ -246,9 +262,55 @@ mod tests {
         };
         assert!(are_short(&with(199, 1999, 1000)) && !are_short(&with(200, 1999, 1000)));
         assert!(!are_short(&with(0, 2000, 1000)), "a twentieth of it is no backlog");
+        // What queues for most of the time is not known after a few times that a message takes.
+        let queued = |lasts: u64, latency: f64| {
+            let mut runs = with(1000, lasts, 1000);
+            for run in &mut runs {
+                run.in_time().latency.last.mean = Some(latency);
+            }
+            are_short(&runs)
+        };
+        assert!(queued(1999, 201.0) && !queued(1999, 199.0) && !queued(2000, 500.0));
         assert!(are_short(&with(200, 1999, 39)) && !are_short(&with(200, 2000, 39)));
         assert!(!settled(&with(0, 100, 1000), None) && needed(&with(0, 100, 1000)) == Some(2000));
         assert!((begun_before(with(20, 1000, 5)[0].simulated().unwrap()) - 0.08).abs() < 1e-12);
+    }
+
+    /// A node that is loaded with just what it can send: what it has waiting is what the rule says, whatever the warm-up.
+    #[test]
+    fn queues_at_the_verge_fill_like_random_walks() {
+        for (begin, lasts) in [(0, 50), (4, 69), (25, 50), (100, 400)] {
+            let walk = |seed: u64| {
+                let mut waiting = 0.0f64;
+                let mut at = [0.0; 2];
+                for message in 0..begin + lasts {
+                    if message == begin {
+                        at[0] = waiting;
+                    }
+                    // As many arrivals as a Poisson process has in the time of one, of mean and variance 1.
+                    let mut product = noise_between(seed * 1_000_003 + message * 31);
+                    let mut arrivals = 0.0;
+                    while product > (-1.0f64).exp() {
+                        arrivals += 1.0;
+                        product *= noise_between(seed * 1_000_003 + message * 31 + arrivals as u64 * 7_919 + 1);
+                    }
+                    waiting = (waiting + arrivals - 1.0).max(0.0);
+                }
+                at[1] = waiting;
+                at[1] - at[0]
+            };
+            let behind = (0..4000).map(walk).sum::<f64>() / 4000.0 / lasts as f64;
+            let mut run = run(1.0);
+            (run.in_time().window.from, run.in_time().window.to) = (100 * begin, 100 * (begin + lasts));
+            (run.in_time().latency.parts.startup, run.in_time().latency.parts.network) = (60.0, 40.0);
+            let rule = filling(&[run]);
+            assert!(behind < 1.05 * rule && behind > 0.7 * rule, "{begin} {lasts}: {behind} of {rule}");
+        }
+    }
+
+    /// A number that looks independent of those of other keys and uniform between 0 and 1.
+    fn noise_between(key: u64) -> f64 {
+        (crate::runs::seed::replication_seed(key, 0) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     #[test]

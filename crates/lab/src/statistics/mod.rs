@@ -56,13 +56,17 @@ impl Estimate {
     /// assert!((estimate.half_width.unwrap() - 2.484).abs() < 1e-3);
     /// ```
     pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
+        let count = values.len() as u32;
+        if let [first, others @ ..] = values
+            && others.iter().all(|value| value.total_cmp(first).is_eq())
+        {
+            // Their sum would be rounded, and their mean not be what they all are.
+            return Some(Self { mean: *first, half_width: (count > 1).then_some(0.0), ends: None, count });
+        }
         let mean = mean(values)?;
-        let half_width = sample_variance(values).map(|variance| {
-            let n = values.len() as f64;
-            // Without variance the interval is a point; the quantile of a certain interval is infinite.
-            if variance == 0.0 { 0.0 } else { t_quantile(values.len() - 1, confidence) * (variance / n).sqrt() }
-        });
-        Some(Self { mean, half_width, ends: None, count: values.len() as u32 })
+        let half_width = sample_variance(values)
+            .map(|variance| t_quantile(values.len() - 1, confidence) * (variance / f64::from(count)).sqrt());
+        Some(Self { mean, half_width, ends: None, count })
     }
 
     /// With an interval that has these ends.
@@ -88,8 +92,7 @@ impl Estimate {
 
     /// The mean of `values[i] - reference[i]`, pairs of runs with the same random numbers; what only one of them has is left out.
     pub(crate) fn of_differences(values: &[f64], reference: &[f64], confidence: f64) -> Option<Self> {
-        let differences: Vec<f64> = values.iter().zip(reference).map(|(value, reference)| value - reference).collect();
-        Self::of(&differences, confidence)
+        Self::of(&differences(values.iter().copied().zip(reference.iter().copied())), confidence)
     }
 
     /// The mean with as many decimals as its interval makes sense of, and the interval: `12.35 ± 0.23`, or `12.35 (12.20 to 12.58)`.
@@ -115,6 +118,31 @@ const NOISE: f64 = 1e-12;
 /// The same of numbers that are as large as this one.
 fn noise(of: f64) -> f64 {
     NOISE * of.abs().max(1.0)
+}
+
+/// The first less the second of each pair. Differences that are equal but for rounding are equal.
+pub(crate) fn differences(pairs: impl IntoIterator<Item = (f64, f64)>) -> Vec<f64> {
+    let mut largest = 0.0f64;
+    let difference = |(one, other): (f64, f64)| {
+        largest = largest.max(one.abs()).max(other.abs());
+        one - other
+    };
+    let differences: Vec<f64> = pairs.into_iter().map(difference).collect();
+    unless_noise(differences, largest)
+}
+
+/// Values that were computed from numbers up to `largest`: if they differ by no more than rounding does, they are all the same, and 0 if that is near.
+pub(crate) fn unless_noise(values: Vec<f64>, largest: f64) -> Vec<f64> {
+    let noise = NOISE * largest;
+    let ends = values
+        .iter()
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], &value| [least.min(value), most.max(value)]);
+    match values.first() {
+        Some(&first) if ends[1] - ends[0] <= noise => {
+            vec![if first.abs() <= noise { 0.0 } else { first }; values.len()]
+        }
+        _ => values,
+    }
 }
 
 /// The decimals that an interval of this half width makes sense of.
@@ -213,6 +241,25 @@ mod tests {
         close(estimate.half_width.unwrap(), 2.3646 * (32.0f64 / 56.0).sqrt(), 1e-3);
         close(estimate.relative_half_width().unwrap(), estimate.half_width.unwrap() / 5.0, 1e-12);
         close(lower_bound(&values).unwrap(), 5.0 - 1.8946 * (32.0f64 / 56.0).sqrt(), 1e-3);
+    }
+
+    #[test]
+    fn equal_values_have_no_interval_whatever_their_sum_is_rounded_to() {
+        for count in 2..40 {
+            for value in [4.9625, 0.1, 663.5 - 459.6875, 1.0 / 3.0, -2143.25 / 7.0] {
+                let estimate = Estimate::of(&vec![value; count], 0.95).unwrap();
+                assert_eq!((estimate.mean, estimate.half_width), (value, Some(0.0)), "{count}");
+            }
+            // The same difference of values that are not the same.
+            let pairs = (0..count).map(|i| (i as f64 / 7.0 + 0.3, i as f64 / 7.0 + 0.1));
+            let estimate = Estimate::of(&differences(pairs), 0.95).unwrap();
+            assert_eq!(estimate.half_width, Some(0.0), "{count}");
+            close(estimate.mean, 0.2, 1e-12);
+            assert!(differences((0..count).map(|i| (0.1 + 0.2 + i as f64, 0.3 + i as f64))).iter().all(|&d| d == 0.0));
+        }
+        // What differs by more than rounding does differs.
+        let apart = differences([(1000.0, 999.0), (1000.0, 999.0 - 1e-8)]);
+        assert!(Estimate::of(&apart, 0.95).unwrap().half_width.unwrap() > 1e-9);
     }
 
     #[test]

@@ -62,20 +62,49 @@ impl Store {
         Ok(merged)
     }
 
-    /// The descriptions of points, by their names; without those that cannot be read.
+    /// The descriptions of points that can be read, by their names, and whether these are all.
     ///
     /// # Errors
-    /// If the store cannot be read.
-    pub(crate) fn descriptions(&self) -> Result<BTreeMap<String, Json>, StoreError> {
-        let fail = |error| failure(&self.path, error);
-        let mut statement = self.connection.prepare("SELECT config_hash, description FROM points").map_err(fail)?;
-        let mut rows = statement.query([]).map_err(fail)?;
+    /// If the store cannot be read for another reason than damage.
+    pub(crate) fn descriptions(&self) -> Result<(BTreeMap<String, Json>, bool), StoreError> {
         let mut descriptions = BTreeMap::new();
-        while let Some(row) = rows.next().map_err(fail)? {
-            let (config_hash, text): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
+        let all = self.each_description(|(config_hash, text)| {
             descriptions.extend(serde_json::from_str(&text).map(|description| (config_hash, description)));
+            Ok(())
+        })?;
+        Ok((descriptions, all))
+    }
+
+    /// Reads the descriptions of points, each with its name, from both ends up to damage, so that one may come twice. Returns whether they could all be read.
+    fn each_description(
+        &self,
+        mut with: impl FnMut((String, String)) -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError> {
+        let fail = |error| failure(&self.path, error);
+        let mut whole = true;
+        for order in ["ASC", "DESC"] {
+            let query = format!("SELECT config_hash, description FROM points ORDER BY config_hash {order}");
+            let mut statement = self.connection.prepare(&query).map_err(fail)?;
+            let mut rows = statement.query([]).map_err(fail)?;
+            let ended = loop {
+                let row = match rows.next() {
+                    Ok(Some(row)) => row.get(0).and_then(|name: String| Ok((name, row.get::<_, String>(1)?))),
+                    Ok(None) => break true,
+                    Err(error) => Err(error),
+                };
+                match row {
+                    Ok(row) => with(row)?,
+                    // A row of a page that has been lost in part.
+                    Err(rusqlite::Error::InvalidColumnType(..)) => whole = false,
+                    Err(error) if is_damage(&error) => break false,
+                    Err(error) => return Err(fail(error)),
+                }
+            };
+            if ended {
+                return Ok(whole && order == "ASC");
+            }
         }
-        Ok(descriptions)
+        Ok(false)
     }
 
     /// What this store has of a replication, unless it is damaged.
@@ -140,30 +169,9 @@ fn is_same(one: &str, other: &str) -> bool {
 
 /// Copies what descriptions of points can be read: they are for people, and no result needs them.
 fn copy_descriptions(store: &mut Store, other: &Store) -> Result<(), StoreError> {
-    let fail = |error| failure(&other.path, error);
-    for order in ["ASC", "DESC"] {
-        let query = format!("SELECT config_hash, description FROM points ORDER BY config_hash {order}");
-        let mut statement = other.connection.prepare(&query).map_err(fail)?;
-        let mut rows = statement.query([]).map_err(fail)?;
-        let ended = loop {
-            let row = match rows.next() {
-                Ok(Some(row)) => row.get(0).and_then(|name: String| Ok((name, row.get::<_, String>(1)?))),
-                Ok(None) => break true,
-                Err(error) => Err(error),
-            };
-            match row {
-                Ok(row) => {
-                    store.execute("INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)", row)?;
-                }
-                Err(error) if is_damage(&error) => break false,
-                Err(error) => return Err(fail(error)),
-            }
-        };
-        if ended {
-            break;
-        }
-    }
-    Ok(())
+    let copied =
+        |row| store.execute("INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)", row).map(drop);
+    other.each_description(copied).map(drop)
 }
 
 fn copy_origins(store: &mut Store, other: &Store, config_hash: &str) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use super::Finding;
 use super::evidence::{Evidence, Pending};
 use super::measurements::{Cell, Measurements};
 use crate::experiment::claim::{Falls, Gap, Order, RiseEnd, Scope, Values};
-use crate::statistics::number_text;
+use crate::statistics::{differences, number_text, unless_noise};
 
 impl Measurements<'_> {
     /// One group for each pair of series.
@@ -58,9 +58,12 @@ impl Measurements<'_> {
         let unbounded_is_more = self.claim.over().is_none();
         let mut differences: Option<Vec<f64>> = None;
         let mut settled = None;
+        let mut largest = 0.0f64;
         for &(place, weight) in cells {
             match (self.at(context, lower, place), self.at(context, higher, place)) {
                 (Cell::Values(low), Cell::Values(high)) => {
+                    let of_all = low.iter().chain(high).fold(0.0f64, |most, value| most.max(value.abs()));
+                    largest = largest.max(weight.abs() * of_all * (1.0 - by).abs().max(1.0));
                     let here = low.iter().zip(high).map(|(low, high)| weight * (low - (1.0 - by) * high));
                     differences = Some(match differences {
                         None => here.collect(),
@@ -84,7 +87,8 @@ impl Measurements<'_> {
         if let Some(finding) = settled {
             return Evidence::Settled(finding);
         }
-        differences.map_or(Evidence::Settled(Finding::Missing), Evidence::Differences)
+        let evidence = |values| Evidence::Differences(unless_noise(values, largest));
+        differences.map_or(Evidence::Settled(Finding::Missing), evidence)
     }
 
     /// One group for each series.
@@ -99,9 +103,12 @@ impl Measurements<'_> {
                     against: format!("at {}", self.places[place].text),
                     at: self.places[last].text.clone(),
                     evidence: match (end, self.at(context, series, place)) {
-                        (Cell::Values(end), Cell::Values(before)) => Evidence::Differences(
-                            end.iter().zip(before).map(|(end, before)| end - (1.0 - falls.by) * before).collect(),
-                        ),
+                        (Cell::Values(end), Cell::Values(before)) => {
+                            let pairs = end.iter().zip(before);
+                            Evidence::Differences(differences(
+                                pairs.map(|(&end, before)| (end, (1.0 - falls.by) * before)),
+                            ))
+                        }
                         (Cell::Values(_) | Cell::NoInterval, Cell::Unbounded) => Evidence::Settled(Finding::Holds),
                         (Cell::Unbounded, Cell::Values(_) | Cell::NoInterval) => Evidence::Settled(Finding::Fails),
                         (end, before) => Evidence::Settled(unsettled([end, before])),
@@ -124,7 +131,7 @@ impl Measurements<'_> {
                     at: self.places[place].text.clone(),
                     evidence: match self.at(context, series, place) {
                         Cell::Values(found) => {
-                            let deviations = found.iter().map(|value| value - expected).collect();
+                            let deviations = differences(found.iter().map(|&value| (value, expected)));
                             let certain =
                                 self.entry(context, series, place).is_some_and(|entry| entry.equal_are_certain);
                             Evidence::Deviations(deviations, values.tolerance, certain)
@@ -158,7 +165,7 @@ impl Measurements<'_> {
                 let cells = (0..self.places.len()).map(|place| (place, self.at(context, series, place)));
                 // Where there is no latency, nothing is claimed of it.
                 let cells: Vec<_> = cells.filter(|(_, cell)| **cell != Cell::Unbounded).collect();
-                let shares = |of: Vec<f64>| Evidence::Shares { of, least, most };
+                let shares = |of: Vec<f64>| Evidence::Shares { of: unless_noise(of, 1.0), least, most };
                 groups.push(if gap.scope == Scope::Average {
                     let values: Option<Vec<&Vec<f64>>> = cells
                         .iter()

@@ -4,7 +4,7 @@ use super::{Comparison, Finding};
 use crate::statistics::Estimate;
 
 /// Replications from which on differences that are all equal count as certain.
-pub(super) const SETTLED: usize = 30;
+pub(crate) const SETTLED: usize = 30;
 
 /// What that means for differences that are all equal.
 pub(crate) const FEW_EQUAL: &str = "equal differences are certain from 30 pairs on";

@@ -16,7 +16,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::evidence::{FEW_EQUAL, certain_sign};
+pub(crate) use self::evidence::{FEW_EQUAL, SETTLED, certain_sign};
 pub(crate) use self::measurements::{Entry, Measurements, position};
 pub use self::range::Range;
 pub use self::wording::Wording;

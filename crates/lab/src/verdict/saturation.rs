@@ -5,6 +5,7 @@ use super::{Bracket, Comparison, Finding};
 use crate::experiment::claim::{Outlasts, Saturates, Scope, Test};
 use crate::runs::replication::Replication;
 use crate::runs::stopping::{Outcome, backlogs, from_cycle, is_steady};
+use crate::runs::window::{begin_late, filling};
 use crate::statistics::Estimate;
 use wormcast_simulation::BACKLOG;
 
@@ -79,11 +80,17 @@ impl Measurements<'_> {
         match interval {
             // What the sweep calls saturated is never stable here, and what has settled is never saturated.
             Some((mean, half)) if mean + half <= SHORTFALL && outcome != Outcome::Saturated => State::Stable,
-            Some((mean, half)) if mean - half > BACKLOG => State::Saturated,
+            // What falls behind in a short window may be a network that fills.
+            Some((mean, half))
+                if mean - half > BACKLOG.max(filling(runs)) && (outcome == Outcome::Saturated || are_long(runs)) =>
+            {
+                State::Saturated
+            }
             Some((mean, half))
                 if mean - half > SHORTFALL
                     && matches!(outcome, Outcome::Unsettled | Outcome::Saturated)
-                    && are_long(runs) =>
+                    && are_long(runs)
+                    && begin_late(runs) =>
             {
                 State::Saturated
             }
@@ -100,8 +107,13 @@ impl Measurements<'_> {
         let compare = |context: usize, series: &String| {
             let bracket = self.bracket(context, series, confidence);
             let saturated_at = |x: f64| bracket.saturated.is_some_and(|saturated| saturated <= x);
+            // A value that carries its load is not saturated, whatever the others say: along buffers, say, saturation ends.
+            let is_stable = |x: f64| {
+                let place = self.places.iter().position(|at| at.number == Some(x));
+                place.is_some_and(|place| self.state(context, series, place, confidence) == State::Stable)
+            };
             let stable_at = |x: f64| bracket.stable.is_some_and(|stable| stable >= x);
-            let before = saturates.before.map(|x| finding(saturated_at(x), stable_at(x)));
+            let before = saturates.before.map(|x| finding(saturated_at(x), stable_at(x) || is_stable(x)));
             let after = saturates.after.map(|x| finding(stable_at(x), saturated_at(x)));
             Comparison {
                 series: self.name(context, series),

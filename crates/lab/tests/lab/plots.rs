@@ -162,6 +162,7 @@ fn an_axis_ends_where_all_curves_are_saturated() {
             result.saturated = rate >= load;
             if result.saturated {
                 result.latency.last.mean = None;
+                result.window.delivered = result.window.offered * 85 / 100;
             }
             result
         }

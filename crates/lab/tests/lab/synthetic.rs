@@ -93,6 +93,7 @@ pub(crate) fn result(point: &Point, replication: u32) -> RunResult {
             completed: if saturated { 1700 } else { 2000 },
             offered: 20_000,
             delivered: if saturated { 17_000 } else { 20_000 },
+            own_wait: 0.0,
         },
         links: LinkUse { busy: share * 0.3, busiest: share * 0.6, held: share * 0.5, blocked: share * 0.2 },
         flit_hops: 1_000_000,

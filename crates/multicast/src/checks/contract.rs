@@ -26,7 +26,7 @@ pub enum ContractViolation {
         problem: NoRoute,
     },
     /// A worm may do something that is not among the algorithm's dependencies, so the static deadlock check does not cover it.
-    #[error("worm {worm} may {may}, which `dependencies` does not include")]
+    #[error("worm {worm} may {may}, which `dependencies` (in Python `promise`) does not include")]
     UndeclaredDependency {
         /// The worm.
         worm: usize,
@@ -216,7 +216,9 @@ mod tests {
             broken.map(|broken| broken.to_string())
         };
         assert_eq!(check(true, true), None);
-        let undeclared = |what: &str| Some(format!("worm 0 may {what}, which `dependencies` does not include"));
+        let undeclared = |what: &str| {
+            Some(format!("worm 0 may {what}, which `dependencies` (in Python `promise`) does not include"))
+        };
         assert_eq!(check(false, false), undeclared("turn from 0,0 > 1,0 to 1,0 > 2,0"));
         assert_eq!(check(true, false), undeclared("deliver to 1,0 on its way, having come from 0,0"));
     }
@@ -259,7 +261,9 @@ mod tests {
         let routing = routing.make(&mesh(), &RoutingOptions::default()).unwrap();
         let sender = Sender { routing, worm: worm.clone(), declared };
         let broken = check_contract(&sender, &Multicast::new(NodeId::new(4), &to)).err()?.to_string();
-        let may = broken.strip_prefix("worm 0 may ")?.strip_suffix(", which `dependencies` does not include")?;
+        let may = broken
+            .strip_prefix("worm 0 may ")?
+            .strip_suffix(", which `dependencies` (in Python `promise`) does not include")?;
         Some(may.to_owned())
     }
 

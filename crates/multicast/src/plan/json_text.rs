@@ -11,6 +11,9 @@ const LOOKED_UP: usize = 1 << 16;
 /// The bytes of digits as they are looked up.
 const WORD: usize = size_of::<u64>();
 
+/// The most bytes of a number, with a comma behind it.
+pub(super) const NUMBER: usize = 11;
+
 /// The bytes of a channel's ends as they are looked up.
 const ENDS: usize = size_of::<u128>();
 
@@ -23,8 +26,7 @@ pub struct JsonText {
     /// The text, and beyond its end what is to be overwritten.
     bytes: Vec<u8>,
     end: usize,
-    /// By number: its digits and a comma, and in the highest byte how many digits; 0 as long as they were not asked for.
-    digits: Vec<u64>,
+    digits: Digits,
     /// The network that texts are about, and by channel, `[from,to],`, and in the highest byte how many bytes; 0 as long as they were not asked for.
     network: Option<Arc<Network>>,
     ends: Vec<u128>,
@@ -79,57 +81,40 @@ impl JsonText {
     /// Appends bytes and a number behind them.
     #[inline]
     pub(super) fn number<const N: usize>(&mut self, before: &[u8; N], number: u32) {
-        self.reserve(N + WORD);
-        let Some(digits) = self.digits(number) else {
-            self.put(before);
-            return self.put(number.to_string().as_bytes());
-        };
-        let room = &mut self.bytes[self.end..self.end + N + WORD];
-        room[..N].copy_from_slice(before);
-        room[N..].copy_from_slice(&digits.to_le_bytes());
-        self.end += N + length(digits);
+        self.within(N + NUMBER, |room| {
+            room.put(before);
+            room.number(number);
+        });
     }
 
     /// A list of numbers.
-    #[inline]
-    pub(super) fn numbers(&mut self, numbers: impl Iterator<Item = u32>) {
-        self.put(b"[");
-        for number in numbers {
-            let Some(digits) = self.digits(number) else {
-                self.put(format!("{number},").as_bytes());
-                continue;
-            };
-            self.reserve(WORD);
-            self.bytes[self.end..self.end + WORD].copy_from_slice(&digits.to_le_bytes());
-            self.end += length(digits) + 1;
-        }
-        self.end_list();
+    pub(super) fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = u32>) {
+        self.within(2 + numbers.len() * NUMBER, |room| room.numbers(numbers));
     }
 
     /// A list of pairs of numbers.
+    fn pairs(&mut self, pairs: impl ExactSizeIterator<Item = [u32; 2]>) {
+        self.within(2 + pairs.len() * (3 + 2 * NUMBER), |room| {
+            room.put(b"[");
+            let start = room.end;
+            for [first, second] in pairs {
+                room.put(b"[");
+                room.item(first);
+                room.number(second);
+                room.put(b"],");
+            }
+            room.end_list(start);
+        });
+    }
+
+    /// Appends a part of at most so many bytes, as `write` says.
     #[inline]
-    pub(super) fn pairs(&mut self, pairs: impl ExactSizeIterator<Item = [u32; 2]>) {
-        /// Both brackets, and a comma behind them, with two numbers and a comma.
-        const PAIR: usize = 3 + 2 * WORD;
-        self.put(b"[");
-        self.reserve((pairs.len() + 1) * PAIR);
-        for [first, second] in pairs {
-            let digits = self.digits(first).zip(self.digits(second));
-            let room = self.bytes[self.end..].first_chunk_mut::<PAIR>();
-            let Some(((one, other), room)) = digits.zip(room) else {
-                // There may be more digits than there is room for.
-                self.put(format!("[{first},{second}],").as_bytes());
-                continue;
-            };
-            // The bracket and the number at once, but for the byte that says how long it is.
-            room[..WORD].copy_from_slice(&(one << 8 | u64::from(b'[')).to_le_bytes());
-            let next = 2 + length(one);
-            room[next..next + WORD].copy_from_slice(&other.to_le_bytes());
-            let next = next + length(other);
-            room[next..next + 2].copy_from_slice(b"],");
-            self.end += next + 2;
-        }
-        self.end_list();
+    pub(super) fn within(&mut self, most: usize, write: impl FnOnce(&mut Room<'_>)) {
+        // Digits are written with what is behind them in their word.
+        self.reserve(most + WORD);
+        let mut room = Room { bytes: &mut self.bytes, end: self.end, digits: &mut self.digits };
+        write(&mut room);
+        self.end = room.end;
     }
 
     /// A list of channels of the network, each a pair of routers.
@@ -141,20 +126,22 @@ impl JsonText {
         }
         self.put(b"[");
         self.reserve((channels.len() + 1) * ENDS);
+        let Self { bytes, end, ends: texts, .. } = self;
+        let mut written = *end;
         for &channel in channels {
-            let ends = match self.ends[channel.index()] {
-                0 => self.look_up_ends(network, channel),
-                ends => ends,
+            let text = match texts[channel.index()] {
+                0 => look_up_ends(network, channel, texts),
+                text => text,
             };
-            let Some(room) = self.bytes[self.end..].first_chunk_mut::<ENDS>() else { continue };
-            *room = ends.to_le_bytes();
-            self.end += (ends >> (u128::BITS - 8)) as usize;
+            let Some(room) = bytes[written..].first_chunk_mut::<ENDS>() else { continue };
+            *room = text.to_le_bytes();
+            written += (text >> (u128::BITS - 8)) as usize;
         }
+        *end = written;
         self.end_list();
     }
 
     /// Closes a list, whose items, if there are any, all have a comma behind them.
-    #[inline]
     pub(super) fn end_list(&mut self) {
         if self.bytes().last() == Some(&b',') {
             self.end -= 1;
@@ -175,24 +162,77 @@ impl JsonText {
         let wanted = self.end + bytes;
         self.bytes.resize(wanted.max(2 * self.bytes.len()).max(1 << 12), 0);
     }
+}
 
-    /// The digits of a number, with a comma behind them and how many there are in the highest byte, if it is small.
+/// Room for a part of a text. Where the part ends is known to the text once it has all been written.
+pub(super) struct Room<'a> {
+    bytes: &'a mut [u8],
+    end: usize,
+    digits: &'a mut Digits,
+}
+
+impl Room<'_> {
+    /// Appends bytes as they are.
     #[inline]
-    fn digits(&mut self, number: u32) -> Option<u64> {
-        match self.digits.get(number as usize) {
-            Some(&digits) if digits != 0 => Some(digits),
-            _ => self.look_up(number),
+    pub(super) fn put<const N: usize>(&mut self, piece: &[u8; N]) {
+        self.bytes[self.end..self.end + N].copy_from_slice(piece);
+        self.end += N;
+    }
+
+    /// A number.
+    #[expect(clippy::inline_always, reason = "as for an item")]
+    #[inline(always)]
+    pub(super) fn number(&mut self, number: u32) {
+        self.item(number);
+        self.end -= 1;
+    }
+
+    /// A number and a comma.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would keep the end of the text in memory, and take as long as the number"
+    )]
+    #[inline(always)]
+    fn item(&mut self, number: u32) {
+        if let Some(digits) = self.digits.of(number) {
+            self.bytes[self.end..self.end + WORD].copy_from_slice(&digits.to_le_bytes());
+            self.end += length(digits) + 1;
+        } else {
+            let text = format!("{number},");
+            self.bytes[self.end..self.end + text.len()].copy_from_slice(text.as_bytes());
+            self.end += text.len();
         }
     }
 
-    #[cold]
-    fn look_up_ends(&mut self, network: &Network, channel: ChannelId) -> u128 {
-        let text = format!("[{},{}],", network.from(channel), network.to(channel));
-        let mut entry = [0; ENDS];
-        entry[..text.len()].copy_from_slice(text.as_bytes());
-        entry[ENDS - 1] = text.len() as u8;
-        self.ends[channel.index()] = u128::from_le_bytes(entry);
-        u128::from_le_bytes(entry)
+    /// A list of numbers.
+    #[inline]
+    pub(super) fn numbers(&mut self, numbers: impl Iterator<Item = u32>) {
+        self.put(b"[");
+        let start = self.end;
+        numbers.for_each(|number| self.item(number));
+        self.end_list(start);
+    }
+
+    /// Closes a list whose items, if there are any, begin here, and all have a comma behind them.
+    #[inline]
+    fn end_list(&mut self, start: usize) {
+        self.end -= usize::from(self.end > start);
+        self.put(b"]");
+    }
+}
+
+/// By number: its digits and a comma, and in the highest byte how many digits; 0 as long as they were not asked for.
+#[derive(Debug, Default)]
+struct Digits(Vec<u64>);
+
+impl Digits {
+    /// The digits of a number, with a comma behind them and how many there are in the highest byte, if it is small.
+    #[inline]
+    fn of(&mut self, number: u32) -> Option<u64> {
+        match self.0.get(number as usize) {
+            Some(&digits) if digits != 0 => Some(digits),
+            _ => self.look_up(number),
+        }
     }
 
     #[cold]
@@ -200,17 +240,28 @@ impl JsonText {
         if number as usize >= LOOKED_UP {
             return None;
         }
-        if self.digits.is_empty() {
+        if self.0.is_empty() {
             // Memory that is zero is not touched until it is used.
-            self.digits = vec![0; LOOKED_UP];
+            self.0 = vec![0; LOOKED_UP];
         }
         let text = format!("{number},");
         let mut entry = [0; WORD];
         entry[..text.len()].copy_from_slice(text.as_bytes());
         entry[WORD - 1] = text.len() as u8 - 1;
-        self.digits[number as usize] = u64::from_le_bytes(entry);
+        self.0[number as usize] = u64::from_le_bytes(entry);
         Some(u64::from_le_bytes(entry))
     }
+}
+
+/// The text of a channel, which is kept.
+#[cold]
+fn look_up_ends(network: &Network, channel: ChannelId, texts: &mut [u128]) -> u128 {
+    let text = format!("[{},{}],", network.from(channel), network.to(channel));
+    let mut entry = [0; ENDS];
+    entry[..text.len()].copy_from_slice(text.as_bytes());
+    entry[ENDS - 1] = text.len() as u8;
+    texts[channel.index()] = u128::from_le_bytes(entry);
+    u128::from_le_bytes(entry)
 }
 
 /// How many digits there are.
@@ -243,7 +294,7 @@ mod tests {
                 text.put(b",");
                 text.pairs(pairs.iter().copied());
                 text.put(b",");
-                text.number(b"",pairs.first().map_or(0, |pair| pair[0]));
+                text.number(b"", pairs.first().map_or(0, |pair| pair[0]));
                 text.put(b"]");
                 let expected = serde_json::to_vec(&(&numbers, &pairs, pairs.first().map_or(0, |pair| pair[0]))).unwrap();
                 prop_assert_eq!(text.bytes(), expected);

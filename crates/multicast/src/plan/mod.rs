@@ -8,6 +8,8 @@ pub(crate) mod reduction;
 pub(crate) mod report;
 pub(crate) mod summary;
 
+use std::cell::RefCell;
+
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{NoRoute, RoutingRelation, VcRange, append_route_with};
@@ -164,6 +166,14 @@ pub(crate) struct Branches<'a> {
     written: usize,
 }
 
+/// The most lists that are kept for later trees.
+const MOST_SPARE: usize = 1 << 12;
+
+thread_local! {
+    /// Lists of deliveries, without any, of trees that had more branches than those which were written over them.
+    static SPARE: RefCell<Vec<Vec<NodeId>>> = const { RefCell::new(Vec::new()) };
+}
+
 impl<'a> Branches<'a> {
     pub(crate) fn over(branches: &'a mut Vec<Branch>) -> Self {
         Self { branches, written: 0 }
@@ -178,7 +188,10 @@ impl<'a> Branches<'a> {
                 (branch.channel, branch.parent) = (channel, parent);
                 branch.delivers.clear();
             }
-            None => self.branches.push(Branch { channel, parent, delivers: Vec::new() }),
+            None => {
+                let delivers = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+                self.branches.push(Branch { channel, parent, delivers });
+            }
         }
         self.written += 1;
         place as u32
@@ -192,7 +205,15 @@ impl<'a> Branches<'a> {
 
     /// Removes what is left of the earlier tree.
     pub(crate) fn end(self) {
-        self.branches.truncate(self.written);
+        let rest = self.branches.drain(self.written..).map(|branch| branch.delivers);
+        let of_use = rest.filter(|list| list.capacity() > 0).map(|mut list| {
+            list.clear();
+            list
+        });
+        SPARE.with_borrow_mut(|spare| {
+            let room = MOST_SPARE.saturating_sub(spare.len());
+            spare.extend(of_use.take(room));
+        });
     }
 }
 

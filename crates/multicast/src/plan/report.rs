@@ -4,8 +4,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use wormcast_network::{ChannelId, Network, NodeId};
 
 use crate::algorithm::Multicast;
+use crate::headers::tree_header::MAX_BITS;
 use crate::plan::contention::Contention;
-use crate::plan::json_text::JsonText;
+use crate::plan::json_text::{JsonText, NUMBER};
 use crate::plan::reduction::{Join, Reduction};
 use crate::plan::summary::{EncodedHeader, PlanSummary, WormSummary};
 
@@ -97,20 +98,35 @@ impl PlanReport<'_> {
     }
 }
 
+/// More than the bytes of a worm up to the list of what it visits.
+const HEAD: usize = 100;
+
+/// More than the bytes of a header flit.
+const FLIT: usize = 100 + 2 * MAX_BITS * NUMBER;
+
 fn write_worm(text: &mut JsonText, network: &Network, worm: &WormSummary, flit_bits: u32, relays: &[NodeId]) {
-    text.number(b"{\"id\":", worm.id);
-    text.number(b",\"from\":", worm.from.raw());
-    match worm.after {
-        Some(after) => text.number(b",\"after\":", after),
-        None => text.put(b",\"after\":null"),
-    }
-    text.number(b",\"step\":", worm.step);
-    text.put(b",\"visits\":");
-    text.numbers(worm.visits.iter().map(|node| node.raw()));
-    let mut absorbed = worm.visits.iter().filter(|node| relays.binary_search(node).is_ok()).peekable();
-    if !relays.is_empty() && absorbed.peek().is_some() {
-        text.put(b",\"absorbed\":");
-        text.numbers(absorbed.map(|node| node.raw()));
+    text.within(HEAD + worm.visits.len() * NUMBER, |room| {
+        room.put(b"{\"id\":");
+        room.number(worm.id);
+        room.put(b",\"from\":");
+        room.number(worm.from.raw());
+        room.put(b",\"after\":");
+        match worm.after {
+            Some(after) => room.number(after),
+            None => room.put(b"null"),
+        }
+        room.put(b",\"step\":");
+        room.number(worm.step);
+        room.put(b",\"visits\":");
+        room.numbers(worm.visits.iter().map(|node| node.raw()));
+    });
+    if !relays.is_empty() {
+        let absorbed: Vec<NodeId> =
+            worm.visits.iter().copied().filter(|node| relays.binary_search(node).is_ok()).collect();
+        if !absorbed.is_empty() {
+            text.put(b",\"absorbed\":");
+            text.numbers(absorbed.iter().map(|node| node.raw()));
+        }
     }
     text.put(b",\"channels\":");
     text.channels(network, &worm.channels);
@@ -123,12 +139,15 @@ fn write_worm(text: &mut JsonText, network: &Network, worm: &WormSummary, flit_b
     if !worm.header_flits.is_empty() {
         text.put(b",\"header\":[");
         for flit in &worm.header_flits {
-            text.number(b"{\"node\":", flit.router.raw());
-            text.put(b",\"outputs\":");
-            text.numbers(flit.channels(network).map(|channel| network.to(channel).raw()));
-            text.put(b",\"delivers\":");
-            text.numbers(flit.delivers(network).map(NodeId::raw));
-            text.put(b"},");
+            text.within(FLIT, |room| {
+                room.put(b"{\"node\":");
+                room.number(flit.router.raw());
+                room.put(b",\"outputs\":");
+                room.numbers(flit.channels(network).map(|channel| network.to(channel).raw()));
+                room.put(b",\"delivers\":");
+                room.numbers(flit.delivers(network).map(NodeId::raw));
+                room.put(b"},");
+            });
         }
         text.end_list();
     }

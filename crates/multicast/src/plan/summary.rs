@@ -21,7 +21,7 @@ pub enum PortModel {
     /// One worm.
     #[default]
     One,
-    /// One worm on each of its channels.
+    /// One worm on each of its channels; a node that shares its router with others sends one.
     All,
 }
 
@@ -196,10 +196,16 @@ impl Summariser {
             let mut latest = if one_port { triggered.max(*port) } else { triggered };
             // Whoever takes a channel is sent after all that took it before, so those who meet there are one after the other in the plan, too.
             let mut meets = None;
+            // Mostly a worm meets another on one channel after the other: what has been seen of it need not be looked at again.
+            let mut seen = id as u32;
             for &channel in &*channels {
-                let Some(first) = last_on.insert(channel.index(), id as u32).filter(|&first| first != id as u32) else {
+                let Some(first) = last_on.insert(channel.index(), id as u32).filter(|&first| first != seen) else {
                     continue;
                 };
+                if first == id as u32 {
+                    continue;
+                }
+                seen = first;
                 latest = latest.max(steps[first as usize]);
                 if meets.is_none() && !senders.reaches(first as usize, id) {
                     meets = Some(Contention { first, second: id as u32, channel });

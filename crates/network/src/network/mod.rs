@@ -218,6 +218,50 @@ impl Network {
         present.then(|| ChannelId::new(outputs.start + skip))
     }
 
+    /// Appends the channels along a dimension of a grid that does not wrap, from a router at one coordinate on to another, and returns the router where they end.
+    /// `None` if there are no such channels.
+    ///
+    /// ```
+    /// use wormcast_network::{RouterId, TopologySpec};
+    ///
+    /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+    /// let mut route = Vec::new();
+    /// assert_eq!(mesh.append_along(RouterId::new(7), 0, (3, 1), &mut route), Some(RouterId::new(5)));
+    /// assert_eq!(route.iter().map(|&channel| mesh.to(channel).raw()).collect::<Vec<_>>(), [6, 5]);
+    /// # Ok::<(), wormcast_network::TopologyError>(())
+    /// ```
+    #[inline]
+    pub fn append_along(
+        &self,
+        router: RouterId,
+        dimension: usize,
+        (here, there): (u32, u32),
+        route: &mut Vec<ChannelId>,
+    ) -> Option<RouterId> {
+        if here == there {
+            return Some(router);
+        }
+        let direction = if here < there { Direction::Positive } else { Direction::Negative };
+        let first = self.channel_along(router, dimension, direction)?;
+        route.push(first);
+        let more = here.abs_diff(there) - 1;
+        if more == 0 {
+            return Some(self.to(first));
+        }
+        // Behind the first, none of the routers is at a border of this dimension: their channels are in like places, and equally far apart.
+        let was_missing = u32::from(direction == Direction::Positive && here == 0);
+        let position = first.raw() - self.first_out[router.index()] + was_missing;
+        let step = self.to(first).raw().wrapping_sub(router.raw());
+        let starts = |hops: u32| self.first_out[router.raw().wrapping_add(hops.wrapping_mul(step)) as usize];
+        let (mut place, apart) = (starts(1) + position, starts(2).wrapping_sub(starts(1)));
+        // Mostly they are few, and how many cannot be foreseen: one by one is faster than by vectors and a rest.
+        for _ in 0..more {
+            route.push(ChannelId::new(place));
+            place = place.wrapping_add(apart);
+        }
+        Some(RouterId::new(router.raw().wrapping_add((more + 1).wrapping_mul(step))))
+    }
+
     /// In a grid, the dimension and the direction of a channel: that for which [`channel_along`](Self::channel_along) gives it.
     ///
     /// ```
@@ -318,6 +362,32 @@ mod tests {
     }
 
     proptest! {
+        /// Ways along a dimension are those hop by hop.
+        #[test]
+        fn straight_ways_are_those_of_their_hops(extents in prop::collection::vec(1u32..6, 1..4), from: prop::sample::Index) {
+            let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+            let mesh = build(&format!("mesh:{name}"));
+            let from = RouterId::new(from.index(mesh.routers()) as u32);
+            for (dimension, &extent) in extents.iter().enumerate() {
+                let here = mesh.shape().grid().unwrap().coordinate(from.index(), dimension);
+                for there in 0..extent {
+                    let direction = if there > here { Direction::Positive } else { Direction::Negative };
+                    let (mut at, mut hops) = (from, vec![ChannelId::new(7)]);
+                    for _ in 0..here.abs_diff(there) {
+                        let channel = mesh.channel_along(at, dimension, direction).unwrap();
+                        hops.push(channel);
+                        at = mesh.to(channel);
+                    }
+                    let mut route = vec![ChannelId::new(7)];
+                    prop_assert_eq!(mesh.append_along(from, dimension, (here, there), &mut route), Some(at));
+                    prop_assert_eq!(route, hops);
+                }
+                // Out of the mesh there is no way.
+                let beyond = if here == 0 { None } else { Some((here, here)) };
+                prop_assert!(beyond.is_some() || mesh.append_along(from, dimension, (1, 0), &mut Vec::new()).is_none());
+            }
+        }
+
         #[test]
         fn channels_pair_up_into_links(extents in prop::collection::vec(1u32..5, 1..4), wraps: bool) {
             let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT_NUMBER};
 use crate::error::TopologyError;
-use crate::input::is_standard_input;
+use crate::input::{is_standard_input, meant_file};
 use crate::network::Network;
 use crate::text::did_you_mean;
 use crate::topologies::bmin::bmin;
@@ -83,13 +83,21 @@ pub enum TopologySpec {
     File(String),
 }
 
+impl TopologySpec {
+    /// An example of a family, such as `mesh:16x16` of `mesh`.
+    pub fn example_of(family: &str) -> Option<&'static str> {
+        families().find(|&(name, _)| name == family).map(|(_, example)| example)
+    }
+}
+
 impl FromStr for TopologySpec {
     type Err = TopologyError;
 
     fn from_str(text: &str) -> Result<Self, TopologyError> {
         let given = text.trim();
         let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), hint };
-        let meant = |family| match did_you_mean(family, families().map(|(name, _)| name)) {
+        let family_meant = |family: &str| did_you_mean(family, families().map(|(name, _)| name));
+        let meant = |family| match family_meant(family) {
             hint if hint.is_empty() => format!("; expected {EXPECTED}"),
             hint => hint,
         };
@@ -104,7 +112,9 @@ impl FromStr for TopologySpec {
             } else if let Some((family, example)) = family_without_colon(given) {
                 Err(unknown(format!(": `{family}` needs its size, as in `{example}`")))
             } else {
-                Err(unknown(format!(": there is no such file{}", meant(given))))
+                let hints = [family_meant(given), meant_file(Path::new(given)), format!("; expected {EXPECTED}")];
+                let hint = hints.iter().find(|hint| !hint.is_empty());
+                Err(unknown(format!(": there is no such file{}", hint.map_or("", String::as_str))))
             };
         };
         if let Some(graph) = GraphSpec::parse(given, family, rest)? {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use thiserror::Error;
+use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network};
 
 /// A number for every channel, such that worms go from smaller to larger numbers only: a proof that they cannot block each
@@ -41,6 +42,7 @@ impl ChannelNumbering {
         let mut done: Vec<ChannelId> = network.channel_ids().filter(|held| successors[held.index()] == 0).collect();
         let mut next = 0;
         while let Some(&requested) = done.get(next) {
+            step_every(12, "numbering channels", "channels", next, channels);
             next += 1;
             for held in network.inputs(network.from(requested)) {
                 if may_follow(held, requested) {

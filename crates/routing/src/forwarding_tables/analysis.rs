@@ -26,13 +26,16 @@ pub enum Fault {
 impl Fault {
     /// What happens to a message, as what follows `from A to B:`.
     pub fn reason(self, network: &Network) -> String {
-        let router = |at| network.router_name(at).map_or_else(|| format!("router {at}"), |name| format!("`{name}`"));
+        let router = |at| match network.router_name(at) {
+            Some(name) => format!("`{name}`"),
+            None => format!("router {}", network.router_label(at)),
+        };
         match self {
             Self::Missing(at) => format!("{} has no entry", router(at)),
             Self::Loop(at) => format!("runs in a loop through {}", router(at)),
             Self::Nowhere(at, port) => format!("{} sends it to port {port}, where nothing is attached", router(at)),
             Self::Wrong(node) => {
-                let name = network.node_name(node).map_or_else(|| node.to_string(), |name| format!("`{name}`"));
+                let name = network.node_name(node).map_or_else(|| network.node_label(node), |name| format!("`{name}`"));
                 format!("comes to node {name} instead")
             }
             Self::Own(at) => format!("{} takes it for its own", router(at)),

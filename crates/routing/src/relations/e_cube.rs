@@ -153,8 +153,17 @@ impl RoutingRelation for ECube {
         candidates: &mut Vec<ChannelId>,
         route: &mut Vec<ChannelId>,
     ) -> bool {
-        if !matches!(self.network.shape(), Shape::Hypercube(_)) {
-            return follow_step_by_step(self, (from, arrived), to, candidates, route);
+        match self.network.shape() {
+            Shape::Mesh(grid) => {
+                let mut at = Some(from);
+                for (dimension, axis) in grid.axes().iter().enumerate() {
+                    let ends = axis.coordinates(from.index(), to.index());
+                    at = at.and_then(|at| self.network.append_along(at, dimension, ends, route));
+                }
+                return at.is_some();
+            }
+            Shape::Hypercube(_) => {}
+            _ => return follow_step_by_step(self, (from, arrived), to, candidates, route),
         }
         let mut at = from.raw();
         while let Some(highest) = (at ^ to.raw()).checked_ilog2() {

@@ -112,6 +112,11 @@ impl Waypoints for MergedClasses<'_> {
         self.relation.capabilities().waypoints.is_some_and(|waypoints| waypoints.may_lead_over(source, waypoint))
     }
 
+    fn may_lead(&self, source: RouterId, target: RouterId, waypoint: RouterId) -> bool {
+        let waypoints = self.relation.capabilities().waypoints;
+        waypoints.is_some_and(|waypoints| waypoints.may_lead(source, target, waypoint))
+    }
+
     fn lanes_to(&self, at: RouterId, arrived: Option<ChannelId>, waypoint: RouterId, count: u8, out: &mut Lanes) {
         out.clear();
         if let Some(waypoints) = self.relation.capabilities().waypoints {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
 
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported, go_along};
+use crate::relation::{RoutingRelation, Unsupported};
 
 /// [`NegativeFirst`].
 pub const NEGATIVE_FIRST: RoutingDescriptor = RoutingDescriptor::new(
@@ -100,12 +100,11 @@ impl RoutingRelation for NegativeFirst {
         let mut at = from;
         for direction in [Direction::Negative, Direction::Positive] {
             for (dimension, axis) in self.grid.axes().iter().enumerate() {
-                let (here, there) = axis.coordinates(at.index(), to.index());
-                let there = match direction {
-                    Direction::Negative => here.min(there),
-                    Direction::Positive => here.max(there),
-                };
-                match go_along(&self.network, at, (dimension, direction), (here, there), route) {
+                let (here, there) = axis.coordinates(from.index(), to.index());
+                if here == there || (here < there) != (direction == Direction::Positive) {
+                    continue;
+                }
+                match self.network.append_along(at, dimension, (here, there), route) {
                     Some(end) => at = end,
                     None => return false,
                 }

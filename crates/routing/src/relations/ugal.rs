@@ -87,6 +87,11 @@ impl Waypoints for Ugal {
         self.0.may_lead_over(source, waypoint)
     }
 
+    fn may_lead(&self, source: RouterId, target: RouterId, waypoint: RouterId) -> bool {
+        let first = |to| self.0.ways().shortest(source, to).map(|(channel, _)| channel);
+        self.0.may_lead(source, target, waypoint) && first(target) != first(waypoint)
+    }
+
     fn lanes_to(&self, at: RouterId, arrived: Option<ChannelId>, waypoint: RouterId, count: u8, out: &mut Lanes) {
         self.0.lanes_to(at, arrived, waypoint, count, out);
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use wormcast_network::text::did_you_mean;
+use wormcast_network::watch::step_every;
 use wormcast_network::{Network, RouterId};
 
 use crate::registry::RoutingDescriptor;
@@ -157,6 +158,7 @@ pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
     let rank = |r: RouterId| (level[r.index()], r);
     let mut labels = Vec::with_capacity(network.channels());
     for router in (0..routers as u32).map(RouterId::new) {
+        step_every(12, "finding the ways up", "routers", router.index(), routers);
         for channel in network.outputs(router) {
             let up = rank(network.to(channel)) < rank(router);
             labels.push(if up { Label::group(1) } else { Label::FREE });

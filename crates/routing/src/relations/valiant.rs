@@ -163,6 +163,14 @@ impl Waypoints for Valiant {
         }
     }
 
+    fn may_lead(&self, source: RouterId, target: RouterId, waypoint: RouterId) -> bool {
+        let is_apart = match self.network().shape() {
+            Shape::Dragonfly(dragonfly) if self.over_groups => dragonfly.group(target) != dragonfly.group(waypoint),
+            _ => target != waypoint,
+        };
+        is_apart && self.may_lead_over(source, waypoint)
+    }
+
     fn lanes_to(&self, at: RouterId, _: Option<ChannelId>, waypoint: RouterId, count: u8, out: &mut Lanes) {
         self.lanes(at, waypoint, true, count, out);
     }

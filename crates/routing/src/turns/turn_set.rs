@@ -46,11 +46,9 @@ impl Label {
     /// Whether worms may turn between two links of a router.
     #[inline]
     pub(crate) fn may_turn(self, other: Self) -> bool {
-        if self.is_free() || other.is_free() {
-            return true;
-        }
-        // Special labels are odd, so of two labels in different groups the larger one is in the later group.
-        self.number() != other.number() && self.max(other).is_special()
+        // Special labels are odd, so of two labels in different groups the larger one is in the later group. Which of these holds cannot be foreseen: without branches.
+        let apart = (self.number() != other.number()) & self.max(other).is_special();
+        self.is_free() | other.is_free() | apart
     }
 }
 
@@ -124,8 +122,16 @@ impl TurnSet {
     /// The network is the one that the set was made for.
     #[inline]
     pub fn permits(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        let back = network.reverse(arriving);
-        back != leaving && self.label(back).may_turn(self.label(leaving))
+        self.permits_after(network, Some(arriving))(leaving)
+    }
+
+    /// Whether a worm may continue on a channel: that which [`permits`](Self::permits) says of one that arrived by `arrived`, and any one in its source router.
+    #[inline]
+    pub fn permits_after(&self, network: &Network, arrived: Option<ChannelId>) -> impl Fn(ChannelId) -> bool {
+        let back = arrived.map(|arriving| network.reverse(arriving));
+        // Where a worm starts, all turns are free.
+        let label = back.map_or(Label::FREE, |back| self.label(back));
+        move |leaving| (back != Some(leaving)) & label.may_turn(self.label(leaving))
     }
 
     /// How the router that a channel leaves classifies its link.

@@ -131,6 +131,14 @@ test("a deadlock opens in its cycle", async ({ page, address }) => {
   await expect.poll(() => shownCycle(page)).toBe(deadlock.at);
 });
 
+test("an experiment that is not there is told", async ({ page, address }) => {
+  await page.goto(`${address}/sweeps?experiment=nosuch.toml`);
+  await expect(page.getByRole("alert")).toContainText("there is no experiment “nosuch.toml”");
+  await page.goto(`${address}/sweeps`);
+  await expect(page.getByRole("button", { name: "Start" })).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
 test("virtual channels decide the verdict", async ({ page, address }) => {
   await page.goto(`${address}/deadlock?topology=torus:4x4&routing=dateline`);
   await expect(page.locator("[data-verdict=free]")).toBeVisible();

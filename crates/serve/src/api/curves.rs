@@ -3,7 +3,7 @@
 use axum::extract::State as Extracted;
 use serde::Serialize;
 use wormcast_lab::{
-    Cell, Experiment, Figure, Findings, PlotData, PlotError, Quantity, Store, StoreError, StoreProblem, Table, csv,
+    Cell, Experiment, Figure, Findings, PlotData, Quantity, Store, StoreError, StoreProblem, Table, csv,
     differences_text, other_settings, plot_data, stored_sweep, table,
 };
 use wormcast_network::text::expected_name;
@@ -107,9 +107,7 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
         let drawn = figure.map(|figure| plot_data(&figure, &findings.summaries));
         let (plot, why) = match drawn {
             Some(Ok(plot)) => (Some(plot), None),
-            Some(Err(nothing @ (PlotError::Empty { .. } | PlotError::NotPositive { .. }))) => {
-                (None, Some(nothing.to_string()))
-            }
+            Some(Err(nothing)) if nothing.is_empty() => (None, Some(nothing.to_string())),
             Some(Err(error)) => return Err(Refusal::failed(error)),
             None => (None, Some("this experiment has no numbers to plot against".to_owned())),
         };

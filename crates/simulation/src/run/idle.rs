@@ -49,7 +49,9 @@ impl Scenario {
                     format!("the {what} has {number} {messages}, {before} of them before the measured ones"),
                 ),
                 _ if asked > number => {
-                    add("run.messages", format!("the {what} has {number} {messages}, and a run cannot have more"));
+                    // A pattern may leave nodes silent.
+                    let has = if what == "burst" { "has at most" } else { "has" };
+                    add("run.messages", format!("the {what} {has} {number} {messages}, and a run cannot have more"));
                 }
                 _ => {}
             }

@@ -96,6 +96,18 @@ pub(crate) struct Recorder {
     pub(crate) measures: bool,
     /// Data flits generated, asked for, completed and delivered within the window.
     pub(crate) flits: WindowFlits,
+    /// Where messages come in batches: the last one.
+    batch: Option<Batch>,
+}
+
+/// Messages of one cycle.
+#[derive(Clone, Copy, Default)]
+struct Batch {
+    at: Cycle,
+    generated: u64,
+    offered: u64,
+    injected_flits: u64,
+    offered_flits: u64,
 }
 
 /// Data flits within the measured window.
@@ -151,10 +163,31 @@ impl Recorder {
             window_open: false,
             measures: false,
             flits: WindowFlits::default(),
+            batch: None,
         }
     }
 
+    /// Counts whole batches of messages of the same cycle: a part of one would count with the time until the next, or without.
+    pub(crate) fn count_batches(&mut self) {
+        self.batch = Some(Batch::default());
+    }
+
+    /// Leaves out the last batch of a window that ends before the next one comes: what is offered in it is for a time that is not over.
+    pub(crate) fn leave_out_last_batch(&mut self) {
+        let Some(batch) = self.batch.filter(|_| self.window_open) else { return };
+        self.window.generated -= batch.generated.min(self.window.generated);
+        self.window.offered -= batch.offered.min(self.window.offered);
+        self.flits.injected -= batch.injected_flits.min(self.flits.injected);
+        self.flits.offered -= batch.offered_flits.min(self.flits.offered);
+    }
+
     pub(crate) fn open_window(&mut self, now: Cycle, crossing: &Crossing) {
+        if let Some(batch) = self.batch.filter(|batch| batch.at == now) {
+            self.window.generated += batch.generated;
+            self.window.offered += batch.offered;
+            self.flits.injected += batch.injected_flits;
+            self.flits.offered += batch.offered_flits;
+        }
         self.window.from = now;
         self.window_open = true;
         self.measures = true;
@@ -350,6 +383,15 @@ impl Observer for Recorder {
             self.flits.injected += u64::from(message.length);
             self.flits.offered += u64::from(message.length) * u64::from(remaining);
         }
+        if let Some(batch) = &mut self.batch {
+            if batch.at != message.at {
+                *batch = Batch { at: message.at, ..Batch::default() };
+            }
+            batch.generated += 1;
+            batch.offered += u64::from(remaining);
+            batch.injected_flits += u64::from(message.length);
+            batch.offered_flits += u64::from(message.length) * u64::from(remaining);
+        }
     }
 
     #[inline]
@@ -406,7 +448,8 @@ impl Observer for Recorder {
     #[inline]
     fn done(&self) -> bool {
         match self.goal {
-            Goal::Steady { count, .. } => self.complete >= count,
+            // A window of batches ends with the next one.
+            Goal::Steady { count, .. } => self.complete >= count && !(self.batch.is_some() && self.window_open),
             Goal::Finite { count } => count.is_some_and(|count| self.complete >= count),
             // Nobody knows that no more come but who generates them.
             Goal::Drained { .. } => false,

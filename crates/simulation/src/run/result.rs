@@ -156,6 +156,11 @@ pub struct Parts {
     pub blocking: f64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn no_wait(wait: &f64) -> bool {
+    *wait <= 0.0
+}
+
 /// The measured window: from the first measured message's generation until the last's.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Window {
@@ -173,6 +178,10 @@ pub struct Window {
     /// Deliveries made in it, of whatever message.
     #[serde(default)]
     pub delivered: u64,
+    /// The cycles that a message generated in it waits at its source for worms of its own that go before its last one, on average over the deliveries that messages ask for: also in an
+    /// empty network, in which it takes these beside the startup and network parts of its latency.
+    #[serde(default, skip_serializing_if = "no_wait")]
+    pub own_wait: f64,
 }
 
 /// Shares of the measured window, over the channels between routers.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_NODE_PORTS, Network, require_memory};
+use wormcast_network::{Bytes, MAX_NODE_PORTS, Network, TopologySpec, require_memory};
 
 use crate::config::buffer::Buffer;
 use crate::config::switching::{BranchReplication, BufferedSwitch, Switching, Wormhole};
@@ -247,7 +247,19 @@ impl Scenario {
 
     /// Checks that this many bytes are available.
     pub(crate) fn require(&self, bytes: u64) -> Result<(), ConfigError> {
-        require_memory(format_args!("a run on {}", self.network.name()), bytes, |_| None)
+        let fits = |available: u64| {
+            // What a run takes grows with the network.
+            let given: TopologySpec = self.network.name().parse().ok()?;
+            let of = given.memory().filter(|&of| of > 0)?;
+            let taken = |spec: &TopologySpec| {
+                let scaled = u128::from(bytes) * u128::from(spec.memory()?) / u128::from(of);
+                u64::try_from(scaled).ok()
+            };
+            let room = available / 10 * 9;
+            let spec = given.largest_that(|spec| taken(spec).is_some_and(|bytes| bytes <= room))?;
+            Some(format!("one on `{spec}` starts, with about {}", Bytes(taken(&spec)?)))
+        };
+        require_memory(format_args!("a run on {}", self.network.name()), bytes, fits)
             .map_err(|error| ConfigError { key: "topology".to_owned(), problem: error.to_string() })
     }
 

@@ -9,7 +9,7 @@ use wormcast_multicast::{ContractViolation, Descriptor, Itinerary, Multicast, Pl
 use wormcast_routing::{ClosedForm, NoRoute};
 
 use crate::config::switching::SelectionPolicy;
-use crate::config::{Mode, Warmup};
+use crate::config::{Mode, StartupMode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
 use crate::run::batches::BACKLOG;
@@ -27,7 +27,7 @@ use crate::wormhole::worm::parts::{Parts, PartsEngine};
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 10;
+pub const MODEL_VERSION: u32 = 11;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
@@ -399,6 +399,51 @@ impl Bounds {
     }
 }
 
+/// The worms that messages send from their sources before the last one, which waits for them: sums over the deliveries that the messages ask for.
+#[derive(Default)]
+struct OwnWorms {
+    /// The deliveries.
+    deliveries: u64,
+    /// The number of these worms.
+    before: u64,
+    /// As many of them as share an injection channel with the last.
+    in_turn: u64,
+    /// The flits of these, and their number in plans that nobody forwards.
+    flits: u64,
+    direct: u64,
+}
+
+impl OwnWorms {
+    fn add(&mut self, config: &EngineConfig, length: u32, destinations: usize, plan: &Plan) {
+        let deliveries = destinations as u64;
+        self.deliveries += deliveries;
+        if plan.worms.len() < 2 {
+            return;
+        }
+        let at_source = plan.worms.iter().filter(|worm| worm.after.is_none()).count() as u64;
+        let before = at_source.saturating_sub(1);
+        let in_turn = before / u64::from(config.ports.injection);
+        self.before += before * deliveries;
+        self.in_turn += in_turn * deliveries;
+        self.flits += in_turn * u64::from(length + config.header_flits) * deliveries;
+        if plan.worms.len() as u64 == at_source {
+            self.direct += in_turn * deliveries;
+        }
+    }
+
+    /// What the last worm waits for them in an empty network, on average over deliveries: for the processor, or for an injection channel, which is taken for about as long as the worm
+    /// before takes in the `network`.
+    fn wait(&self, config: &EngineConfig, network: f64) -> f64 {
+        let mean = |sum: u64| sum as f64 / self.deliveries.max(1) as f64;
+        let startup = f64::from(config.startup);
+        let injection = mean(self.flits).max(mean(self.direct) * network);
+        match config.startup_mode {
+            StartupMode::Serial => injection.max(mean(self.before) * startup),
+            StartupMode::PerPort => injection + mean(self.in_turn) * startup,
+        }
+    }
+}
+
 /// Feeds messages to an engine, and opens and closes the recorder's measurement window.
 struct RunLoop<'a, E> {
     scenario: &'a Scenario,
@@ -406,12 +451,24 @@ struct RunLoop<'a, E> {
     bounds: Bounds,
     /// The largest contention-free bound of the messages so far.
     slowest: Cycle,
+    /// Of messages generated in the window.
+    own_worms: OwnWorms,
+    /// When the last message that counts was generated.
+    last_counted: Cycle,
     checker: PlanChecker<'a>,
 }
 
 impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
     fn new(scenario: &'a Scenario, engine: E) -> Self {
-        Self { scenario, engine, bounds: Bounds::of(scenario), slowest: 0, checker: PlanChecker::of(scenario) }
+        Self {
+            scenario,
+            engine,
+            bounds: Bounds::of(scenario),
+            slowest: 0,
+            own_worms: OwnWorms::default(),
+            last_counted: 0,
+            checker: PlanChecker::of(scenario),
+        }
     }
 
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
@@ -420,6 +477,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let mut limit = scenario.run.max_cycles.unwrap_or(Cycle::MAX);
         if scenario.mode != Mode::Steady {
             self.open_window();
+        } else if scenario.traffic.comes_in_batches() {
+            self.engine.observer_mut().0.count_batches();
         }
         let mut deadlock = None;
         // Whether the run ends before the network could deliver everything, and whether it does so before everything was generated.
@@ -484,20 +543,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 let Messages { in_flight: waiting, .. } = self.engine.observer().0.messages(0);
                 return Err(SimulationError::OutOfMemory { cycle: message.at, waiting });
             }
-            let generated = Generated {
-                message: id,
-                at: message.at,
-                source: message.source,
-                destinations: multicast.destinations(),
-                length: message.length,
-            };
-            self.engine.observer_mut().generated(&generated);
-            // Nodes that are no destinations get the message only to send it on.
-            let senders = plan.worms.iter().filter(|worm| worm.after.is_some()).map(|worm| worm.from);
-            for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
-                self.engine.observer_mut().0.relays(id, relay);
-            }
-            self.engine.submit_from(message.at, id, message.length, &mut plan);
+            self.submit((id, message.at, message.length), &multicast, &mut plan);
             messages.reuse(multicast.into_destinations());
         }
         // A source that has come to an end: let everything arrive.
@@ -518,9 +564,29 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         if deadlock.is_none() && !self.engine.is_empty() {
             deadlock = self.engine.deadlock();
         }
+        if cut_short {
+            self.engine.observer_mut().0.leave_out_last_batch();
+        }
         self.close_window();
         let end = End { deadlock, given_up, cut_short };
         Ok(self.result(seed, end))
+    }
+
+    /// Hands a message to the engine and its observers.
+    #[inline]
+    fn submit(&mut self, (id, at, length): (u64, Cycle, u32), multicast: &Multicast, plan: &mut Plan) {
+        if self.engine.observer().0.window_is_open() {
+            self.own_worms.add(&self.scenario.engine, length, multicast.destinations().len(), plan);
+        }
+        let generated =
+            Generated { message: id, at, source: multicast.source(), destinations: multicast.destinations(), length };
+        self.engine.observer_mut().generated(&generated);
+        // Nodes that are no destinations get the message only to send it on.
+        let senders = plan.worms.iter().filter(|worm| worm.after.is_some()).map(|worm| worm.from);
+        for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
+            self.engine.observer_mut().0.relays(id, relay);
+        }
+        self.engine.submit_from(at, id, length, plan);
     }
 
     /// Opens the measured window with the first message that certainly counts, and closes it with the one after the last.
@@ -540,10 +606,16 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         if message == first {
             self.open_window();
         }
-        if message == first + count {
+        // Where messages come in batches, the next one closes it.
+        let is_behind = message >= first + count && self.engine.observer().0.window_is_open();
+        let closes = is_behind && (!self.scenario.traffic.comes_in_batches() || at > self.last_counted);
+        if closes {
             self.close_window();
         }
-        message == first + count
+        if message < first + count {
+            self.last_counted = at;
+        }
+        closes
     }
 
     /// Cycles to wait after the window for its last messages; `None` if there is no hope of delivering them.
@@ -611,7 +683,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let flit_hops = released + self.crossing().1.held.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
-        let window = recorder.window;
+        let mut window = recorder.window;
+        window.own_wait = self.own_worms.wait(&scenario.engine, latency.parts.network);
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from) as f64;
         let load = |flits: u64| if window.to > window.from { flits as f64 / node_cycles } else { 0.0 };
         let behind = recorder.behind(BACKLOG, self.slowest);

@@ -121,6 +121,14 @@ impl CheckedTraffic {
         }
     }
 
+    /// Whether many messages may come in one cycle, and none for long.
+    pub(crate) fn comes_in_batches(&self) -> bool {
+        match self {
+            Self::Trace(_) => true,
+            Self::Random(random) => matches!(random.arrivals, CheckedArrivals::Burst { .. }),
+        }
+    }
+
     /// Whether the lengths of messages are in bytes.
     pub(crate) fn is_in_bytes(&self) -> bool {
         matches!(self, Self::Random(random) if matches!(random.length, Length::Bytes(_)))
@@ -249,7 +257,7 @@ impl CheckedTraffic {
             let problem = format!("`{}` is not connected: {cut_off}", network.name());
             return Err(ConfigError { key: "topology".to_owned(), problem });
         }
-        let asked_for = length.mean_flits(flit_bytes) * (share * several + (1.0 - share));
+        let asked_for = length.mean_flits(flit_bytes) * (share * several + (1.0 - share) * unicast.senders());
         Ok(Self::Random(Arc::new(RandomTraffic {
             arrivals: CheckedArrivals::new(arrivals, timing, nodes, asked_for)?,
             length,
@@ -263,7 +271,7 @@ impl CheckedTraffic {
 }
 
 impl CheckedArrivals {
-    /// `asked_for` is how many data flits a message asks to be delivered, on average.
+    /// `asked_for` is how many data flits a message asks to be delivered, on average; none if its node sends no such message.
     fn new(arrivals: &Arrivals, timing: &Timing, nodes: u32, asked_for: f64) -> Result<Self, ConfigError> {
         let burst = arrivals.process == Process::Burst;
         let superfluous = [
@@ -368,6 +376,17 @@ impl Unicast {
             }
             Ok(Some(targets)) => Ok(Self::Permutation(targets)),
             Err(problem) => Err(error("unicast.pattern", problem)),
+        }
+    }
+
+    /// The share of nodes that send unicasts at all.
+    fn senders(&self) -> f64 {
+        match self {
+            Self::Permutation(targets) => {
+                let sending = targets.iter().enumerate().filter(|(id, to)| to.index() != *id).count();
+                sending as f64 / targets.len() as f64
+            }
+            Self::Uniform | Self::HotSpot(..) => 1.0,
         }
     }
 

@@ -2,6 +2,7 @@
 //! of can deadlock.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -209,7 +210,7 @@ fn close(left: f64, right: f64) -> bool {
 }
 
 /// The ids of the messages that a run measures the loads of, as far as they are generated.
-fn window(case: &Case, own: &Ledger) -> std::ops::Range<usize> {
+fn window(case: &Case, own: &Ledger) -> Range<usize> {
     let all = own.messages.len();
     let count = case.run.messages.unwrap_or(u64::MAX / 4) as usize;
     let range = match (case.run.mode, case.run.warmup) {
@@ -222,6 +223,22 @@ fn window(case: &Case, own: &Ledger) -> std::ops::Range<usize> {
         _ => 0..all,
     };
     range.start.min(all)..range.end.min(all)
+}
+
+/// The messages whose load counts: those that are measured or, of bursts in a steady run, all of the window's cycles, without the last burst of a window that ends before the next.
+fn offered_in(case: &Case, own: &Ledger, ids: Range<usize>, (from, to): (Cycle, Cycle)) -> Range<usize> {
+    let Some(arrivals) = case.traffic.arrivals.as_ref().filter(|arrivals| arrivals.process == Process::Burst) else {
+        return ids;
+    };
+    if ids.is_empty() || case.run.mode != Some(Mode::Steady) {
+        return ids;
+    }
+    let first_at = |cycle: Cycle| own.messages.partition_point(|message| message.0 < cycle);
+    let end = match own.messages.last() {
+        Some(last) if last.0 < to && arrivals.interval.is_some() => first_at(last.0),
+        _ => first_at(to),
+    };
+    first_at(from)..end
 }
 
 fn check(case: &Case, scenario: &Scenario, result: &RunResult, own: &Ledger) -> Result<(), TestCaseError> {
@@ -271,9 +288,11 @@ fn check(case: &Case, scenario: &Scenario, result: &RunResult, own: &Ledger) -> 
     let span = (result.window.to - result.window.from) as f64;
     let load = |flits: u64| if span > 0.0 { flits as f64 / (nodes * span) } else { 0.0 };
     let flits = |message: &Message| u64::from(message.3);
-    prop_assert_eq!(result.window.generated, ids.len() as u64);
-    let injected: u64 = own.messages[ids.clone()].iter().map(flits).sum();
-    let offered: u64 = own.messages[ids.clone()].iter().map(|message| flits(message) * message.2.len() as u64).sum();
+    let counted = offered_in(case, own, ids.clone(), (result.window.from, result.window.to));
+    prop_assert_eq!(result.window.generated, counted.len() as u64);
+    let counted = &own.messages[counted];
+    let injected: u64 = counted.iter().map(flits).sum();
+    let offered: u64 = counted.iter().map(|message| flits(message) * message.2.len() as u64).sum();
     prop_assert!(close(result.injected_load, load(injected)));
     prop_assert!(close(result.offered_load, load(offered)));
     let within = |at: Cycle| !ids.is_empty() && result.window.from < at && at <= result.window.to;
@@ -283,7 +302,7 @@ fn check(case: &Case, scenario: &Scenario, result: &RunResult, own: &Ledger) -> 
     let completed = (0..own.messages.len()).filter(|&id| last(id).is_some_and(within));
     let completed: Vec<usize> = completed.collect();
     prop_assert_eq!(result.window.completed, completed.len() as u64);
-    let asked: usize = own.messages[ids.clone()].iter().map(|message| message.2.len()).sum();
+    let asked: usize = counted.iter().map(|message| message.2.len()).sum();
     let made = own.deliveries.iter().filter(|delivery| within(delivery.delivered)).count();
     prop_assert_eq!((result.window.offered, result.window.delivered), (asked as u64, made as u64));
     prop_assert!(close(result.accepted_load, load(completed.iter().map(|&id| flits(&own.messages[id])).sum())));

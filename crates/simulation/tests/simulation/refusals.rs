@@ -179,7 +179,11 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
         assert!(own("told").is_ok());
         let error = own("untold").unwrap_err().to_string();
         let start = "the plan of `untold` is not as promised: worm ";
-        assert!(error.starts_with(start) && error.ends_with(", which `dependencies` does not include"), "{error}");
+        assert!(
+            error.starts_with(start)
+                && error.ends_with(", which `dependencies` (in Python `promise`) does not include"),
+            "{error}"
+        );
         assert!(run(Arc::new(Registered("unregistered", e_cube()))).is_ok());
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::experiment::SettingArguments;
+use super::output::store_file;
 use super::results::{folder, is_there, make_folder, unusable, usual_store};
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
@@ -27,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "STORE.db")]
     stores: Vec<PathBuf>,
     /// The store that takes everything; by default `store.db` in the output folder. Made if it is not there.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = store_file)]
     store: Option<PathBuf>,
     /// The folder of that store; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = super::results::OUT, value_parser = folder())]

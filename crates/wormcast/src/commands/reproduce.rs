@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use super::output::Files;
+use super::output::{Files, store_file};
 use super::results::{AGAIN, failure, folder, make_folder, report_name, threads, unusable, with_progress};
 use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.md", value_parser = PathBufValueParser::new().try_map(markdown_file))]
     markdown: Option<PathBuf>,
     /// The result store; by default `store.db` in the output folder.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = store_file)]
     store: Option<PathBuf>,
     /// Threads; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let choice = Choice::named(&arguments.names).map_err(Failure::bad_input)?;
+    let choice = arguments.choice()?;
     if arguments.list {
         arguments.warn_of_idle();
         return list(&choice, arguments.format, out);
@@ -127,6 +127,19 @@ fn markdown_file(path: PathBuf) -> Result<PathBuf, &'static str> {
 }
 
 impl Arguments {
+    /// The claims that are named. A number is none of them, and may be what `--explain` was to take.
+    fn choice(&self) -> Result<Choice, Failure> {
+        Choice::named(&self.names).map_err(|unknown| {
+            let number = self.names.iter().find(|name| name.parse::<u64>().is_ok());
+            match number.filter(|_| self.explain.is_some()) {
+                Some(budget) => Failure::BadInput(format!(
+                    "`{budget}` is no claim, paper or exhibit: the number of replications goes to `--explain` with an equals sign, as in `--explain={budget}`"
+                )),
+                None => Failure::bad_input(unknown),
+            }
+        })
+    }
+
     /// Warns of options that make no difference to a list.
     fn warn_of_idle(&self) {
         for (option, given) in [

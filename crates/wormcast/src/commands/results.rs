@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
+use super::output::store_file;
 use crate::failure::Failure;
 use crate::interrupt::{self, MemoryGuard};
 use crate::lab::report::shell_line;
 use crate::lab::{
     Experiment, JobError, MAX_THREADS, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name,
 };
-use crate::network::input::is_standard_input;
 use crate::program;
 use crate::progress::Progress;
 use crate::simulation::SimulationError;
@@ -147,14 +147,6 @@ pub(super) fn report_name(names: &BTreeSet<&str>) -> String {
 pub(crate) fn is_there(store: &Path) -> Result<bool, Failure> {
     let unknown = |error| Failure::BadInput(format!("cannot open the result store `{}`: {error}", store.display()));
     store.try_exists().map_err(unknown)
-}
-
-/// The path of a store, as an argument names it.
-fn store_file(path: &str) -> Result<PathBuf, String> {
-    if path.is_empty() || is_standard_input(path) {
-        return Err("a store is a file: expected its name".to_owned());
-    }
-    Ok(path.into())
 }
 
 /// The usual path of the store in a folder for results.

@@ -7,7 +7,7 @@ use crate::lab::report::shell_line;
 use crate::lab::{Experiment, Job, Point, PointSpec, SweepSafety, sweep_safety};
 use crate::multicast::{AlgorithmOptions, Descriptor, Sends};
 use crate::program;
-use crate::simulation::Scenario;
+use crate::simulation::{BranchReplication, Scenario};
 
 /// How many kinds of points are warned of.
 const WARNED: usize = 5;
@@ -37,7 +37,7 @@ pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], j
 
 /// Says that there may be a deadlock, and which command explains it; nothing of worms that the switches refuse anyway.
 pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) {
-    let sends = Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends);
+    let sends = sends(spec);
     if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
         return;
     }
@@ -48,7 +48,11 @@ pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenar
     ));
 }
 
-/// The command that analyses all worms that the algorithm may send with the settings of a run.
+fn sends(spec: &PointSpec) -> Option<Sends> {
+    Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends)
+}
+
+/// The command that analyses all worms that the algorithm may send with the settings of a run: those that make a difference to the analysis.
 pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> String {
     let mut words = vec![program::name().to_owned(), "routing".to_owned()];
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
@@ -59,7 +63,10 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
         return shell_line(words.iter().map(String::as_str));
     }
     let config = scenario.engine_config();
-    add("--consumption-ports", config.ports.consumption.to_string());
+    let only_unicasts = sends(spec) == Some(Sends::Unicasts);
+    if !only_unicasts {
+        add("--consumption-ports", config.ports.consumption.to_string());
+    }
     if let Some(name) = &spec.routing {
         add("--routing", name.clone());
     }
@@ -70,7 +77,8 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
     for (key, value) in own.as_object().into_iter().flatten() {
         add("--option", format!("{key}={}", spelled(value)));
     }
-    if config.virtual_channels > 1 {
+    let divided = scenario.algorithm().needed_virtual_channels().0 > 1;
+    if config.virtual_channels > 1 && (divided || !only_unicasts) {
         add("--virtual-channels", config.virtual_channels.to_string());
     }
     if scenario.algorithm().may_send_trees() && config.branching() != scenario.algorithm().branching() {
@@ -79,7 +87,10 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
             if config.branching().packet_buffers { "message".to_owned() } else { config.buffer.to_string() },
         );
         add("--replication", spelled(&json!(config.replication)));
-        add("--reservation", spelled(&json!(config.reservation)));
+        // Branches in lockstep are reserved all at once.
+        if config.replication != BranchReplication::Lockstep {
+            add("--reservation", spelled(&json!(config.reservation)));
+        }
     }
     shell_line(words.iter().map(String::as_str))
 }

@@ -15,9 +15,9 @@ use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
-    Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard,
-    TimeUnit, check_file, csv, incomplete_points, number_text, plot, refine_sweep, replaced, replications_csv,
-    replications_json, run_shard, run_sweep, stored_sweep, write_file,
+    Estimate, Experiment, Findings, Outcome, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard, TimeUnit,
+    check_file, csv, incomplete_points, number_text, plot, refine_sweep, replaced, replications_csv, replications_json,
+    run_shard, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 use crate::usage::positive;
@@ -283,7 +283,7 @@ fn publish(
         let which = figure.file_suffix(&figures);
         match plot(figure, summaries) {
             Ok(plot) => write_plot(&which, &plot, &mut write)?,
-            Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
+            Err(error) if error.is_empty() => Failure::warn(&error.to_string()),
             Err(error) => return Err(Failure::failed(error)),
         }
     }

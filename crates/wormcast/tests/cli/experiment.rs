@@ -289,7 +289,7 @@ fn numbers_are_called_too_large_without_names_of_types() {
     for (set, said) in [
         ("seed=99999999999999999999", "number `99999999999999999999` is too large, expected a whole number"),
         ("run.messages=9999999999999999999999999999999999999999999", "this number is too large"),
-        ("traffic.length={ uniform = [1, 2, 3] }", "invalid length 3, expected two numbers"),
+        ("traffic.length={ uniform = [1, 2, 3] }", "a list of length 3, expected two numbers"),
     ] {
         let message = folder.run(&["simulate", "x.toml", "--set", set]).bad_input();
         assert!(message.contains(said) && !message.contains("i128"), "{message}");

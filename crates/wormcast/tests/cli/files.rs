@@ -59,8 +59,8 @@ fn two_outputs_have_two_files() {
     );
     refuses(
         &folder,
-        &["sweep", "swept.toml", "--out", "r", "--store", "s.csv", "--replications", "./s.csv"],
-        "`--store` and `--replications` both name `./s.csv`: choose two files",
+        &["sweep", "swept.toml", "--out", "r", "--store", "r/swept.svg.db", "--replications", "r/swept.csv"],
+        "the results and `--replications` both name `r/swept.csv`: choose two files",
     );
     let page = ["reproduce", "cube-examples", "--out", "r", "--markdown", "r/report-cube-examples.md"];
     refuses(&folder, &page, "the report and `--markdown` both name `r/report-cube-examples.md`: choose two files");
@@ -100,10 +100,11 @@ fn no_output_takes_the_place_of_an_input() {
         &["sweep", "traced.toml", "--replications", "t.csv"],
         &refused("--replications", "t.csv", "`traffic.trace`"),
     );
+    std::fs::copy(folder.path().join("swept.toml"), folder.path().join("swept")).unwrap();
     refuses(
         &folder,
-        &["compare", "dual-path", "swept.toml", "--store", "swept.toml"],
-        &refused("--store", "swept.toml", "the experiment"),
+        &["compare", "dual-path", "swept", "--store", "swept"],
+        &refused("--store", "swept", "the experiment"),
     );
 }
 

@@ -62,7 +62,7 @@ fn runs_that_end_before_their_first_measured_message_are_refused() {
 
 /// A run whose next message comes after its limit had been called saturated though all that it measures was delivered, and its loads were those of one cycle.
 #[test]
-fn a_window_within_one_cycle_is_not_saturated_and_has_no_load() {
+fn a_window_of_one_burst_lasts_until_the_next() {
     let burst = [
         "--set=traffic={ arrivals = { process = 'burst', interval = 20000 }, multicast.destinations = 5 }",
         "--set=run={ mode = 'steady', warmup = { messages = 16 }, messages = 8 }",
@@ -72,11 +72,11 @@ fn a_window_within_one_cycle_is_not_saturated_and_has_no_load() {
     let found = folder.run(&[&["simulate", "idle.toml", "--format=json"][..], &burst].concat()).json();
     assert_eq!(
         (&found["saturated"], &found["offered_load"], &found["given_up"]),
-        (&false.into(), &0.0.into(), &Value::Null)
+        (&false.into(), &(5.0 * 32.0 / 20000.0).into(), &Value::Null)
     );
     let text = folder.run(&[&["simulate", "idle.toml"][..], &burst].concat()).success();
     assert!(text.contains("  window            too few messages to say whether they pile up"), "{text}");
-    assert!(text.contains("  load              nothing was measured\n") && !text.contains("saturated"), "{text}");
+    assert!(text.contains("  load              0.0080 data flits") && !text.contains("saturated"), "{text}");
     let swept = folder.run(&[&["sweep", "idle.toml"][..], &burst].concat()).success();
     assert!(!swept.contains("saturated") && swept.contains(" µs ("), "{swept}");
 }
@@ -729,6 +729,16 @@ fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
         assert_eq!(folder.bytes("results/store.db"), bytes, "it is only read");
         merged
     };
+    // With the experiment, as many as without, however much of the descriptions is lost.
+    for half in [bytes.len() / 2, bytes.len() / 3] {
+        let cut = merged(&bytes[..half]);
+        let alone = cut.stdout.clone();
+        std::fs::remove_file(folder.path().join("rescued.db")).unwrap();
+        let of = folder.run(&["merge", "results/store.db", "--store=rescued.db", "--experiment=torn.toml"]);
+        assert_eq!(of.code, 1, "{}", of.stderr);
+        assert_eq!(alone.lines().next(), of.stdout.lines().next(), "{}", of.stderr);
+        assert!(alone.contains("results added") && !alone.starts_with("0 "), "{alone}");
+    }
     // The end is cut off, also in the middle of a page.
     for lost in [4096, 3 * 4096, 5000] {
         let cut = merged(&bytes[..bytes.len() - lost]);
@@ -1081,4 +1091,357 @@ fn no_output_replaces_an_experiment_a_network_or_a_store() {
     assert!(store.contains("this is a result store, which `--store` takes"), "{store}");
     let named = folder.run(&["sweep", "--name", "my.toml"]).bad_input();
     assert!(named.contains("is the name of a file"), "{named}");
+}
+
+/// The command that a warning recommends has nothing to warn of itself.
+#[test]
+fn the_analysis_that_is_advised_is_quiet() {
+    let folder = folder();
+    for (topology, algorithm, settings) in [
+        ("mesh:4x4", "column-path", &["switching.consumption_ports=1"][..]),
+        ("mesh:4x4", "dual-path", &["switching.consumption_ports=1", "switching.virtual_channels=2"]),
+        ("mesh:4x4", "xy-tree", &["switching.replication=lockstep", "switching.buffer=2"]),
+        (
+            "mesh:4x4",
+            "xy-tree",
+            &["switching.replication=independent", "switching.buffer=2", "switching.reservation=separate"],
+        ),
+        ("torus:4x4", "separate", &["routing=e-cube"]),
+        ("torus:4x4", "separate", &["routing=e-cube", "switching.virtual_channels=2", "switching.consumption_ports=2"]),
+        ("torus:4x4", "separate", &["routing=dateline", "switching.virtual_channels=2"]),
+    ] {
+        let mut words = vec!["simulate".to_owned(), "idle.toml".to_owned(), "--seed=1".to_owned()];
+        let own = [format!("topology={topology}"), format!("algorithm={algorithm}")];
+        words.extend(own.iter().map(String::as_str).chain(settings.iter().copied()).map(|set| format!("--set={set}")));
+        let run = folder.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let Some(advised) = run.stderr.split('`').find(|part| part.starts_with("wormcast routing ")) else {
+            assert!(settings.contains(&"routing=dateline"), "{words:?}: {run:?}");
+            continue;
+        };
+        let said = folder.run(&advised.split(' ').skip(1).collect::<Vec<_>>()).success();
+        assert!(said.contains("deadlock-free     no"), "{advised}: {said}");
+    }
+}
+
+#[test]
+fn names_of_files_fit_what_is_written() {
+    let folder = folder();
+    folder.write("base2.toml", IDLE.as_bytes());
+    let arrivals = IDLE.lines().find(|line| line.contains("arrivals")).unwrap();
+    let traced = IDLE.replace(arrivals, "traffic.trace = 'lat.trace'").replace("traffic.length = 16\n", "");
+    let traced = traced.replace("traffic.multicast.destinations = 4\nrun.messages = 100\n", "");
+    folder.write("t.toml", traced.as_bytes());
+    folder.write("net.edges", b"0 1\n1 2\n");
+    for (command, option, name, ending) in [
+        ("simulate idle.toml", "--timeline", "t.svg", "`.json`"),
+        ("simulate idle.toml", "--replay", "r.json", "`.replay`"),
+        ("routing --topology=mesh:3x3 --routing=e-cube", "--numbering", "n.toml", "`.csv`"),
+        ("routing --topology=net.edges --routing=up-down", "--export", "x.csv", "`.lfts` or `.txt`"),
+        ("routing --topology=torus:4 --routing=e-cube --reachable", "--witness", "w.csv", "`.trace`"),
+    ] {
+        let words: Vec<&str> = command.split(' ').chain([option, name]).collect();
+        let said = folder.run(&words).bad_input();
+        let expected = format!("`{option}` writes no `{name}`: expected a name that ends in {ending}");
+        assert!(said.contains(&expected), "{said}");
+        assert!(!folder.path().join(name).exists());
+    }
+    for command in ["sweep idle.toml", "merge idle.toml", "reproduce paper-1-table-1"] {
+        let said = folder.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["--store=s.csv"]].concat()).bad_input();
+        assert!(said.contains("of another kind: expected one that ends in `.db`"), "{said}");
+    }
+    // The file that may be meant where there is none.
+    for (command, meant) in [
+        ("sweep base2", "did you mean `base2.toml`?"),
+        ("compare base2", "did you mean the file `base2.toml`?"),
+        ("sweep idel.toml", "did you mean `idle.toml`?"),
+        ("topology ./net.edge", "did you mean `./net.edges`?"),
+        ("simulate t.toml", "did you mean `late.trace`?"),
+        ("routing --topology=net.edges --tables=net.edgs", "did you mean `net.edges`?"),
+        ("reproduce paper-1-table-1 --explain 100", "as in `--explain=100`"),
+    ] {
+        let said = folder.run(&command.split(' ').collect::<Vec<_>>()).bad_input();
+        assert!(said.contains(meant), "{command}: {said}");
+    }
+    let axis = folder.run(&[
+        "sweep",
+        "idle.toml",
+        "--set=run.mode=plan",
+        "--set=sweep.seed=[1, 2]",
+        "--set=plot.x=offered_load",
+    ]);
+    let axis = axis.bad_input();
+    assert!(axis.contains("is not measured in this experiment") && axis.contains("expected one of seed"), "{axis}");
+}
+
+#[test]
+fn a_cycle_over_waypoints_has_its_worms() {
+    for (topology, routing) in [
+        ("hyperx:3x3", "valiant"),
+        ("hyperx:4x4", "ugal"),
+        ("dragonfly:p=1,a=2,h=1", "valiant-group"),
+        ("slimfly:q=5", "valiant"),
+    ] {
+        let said = wormcast(&[
+            "routing",
+            "--topology",
+            topology,
+            "--routing",
+            routing,
+            "--virtual-channels=1",
+            "--format=json",
+        ]);
+        let closed_by = &said.json()["closed_by"];
+        let examples = |step: &Value| step["examples"].as_array().map_or(0, Vec::len);
+        let steps = closed_by.as_array().expect("a cycle");
+        assert!(!steps.is_empty() && steps.iter().all(|step| examples(step) > 0), "{topology} {routing}: {closed_by}");
+    }
+}
+
+#[test]
+fn what_is_written_another_way_is_told() {
+    let set = |setting: &str| folder().run(&["simulate", "idle.toml", &format!("--set={setting}")]).bad_input();
+    for (setting, expected) in [
+        ("topology={ mesh = [4, 4] }", "`mesh` is given as text, as in \"mesh:16x16\""),
+        ("topology={ rondom = { nodes = 9 } }", "did you mean `random`?"),
+        ("topology={}", "an empty table, expected a topology as text"),
+        // A preset of another paper is another machine's.
+        ("timing={ preset = 'paper-2' }", "expected one of paper-1, ncube-2, paper-4"),
+        ("traffic.length={ uniform = [10] }", "a list of length 1, expected two numbers"),
+    ] {
+        let said = set(setting);
+        assert!(said.contains(expected), "{setting}: {said}");
+    }
+}
+
+/// What a run does not leave room for is told with a network of the family whose runs fit.
+#[test]
+fn a_run_that_does_not_fit_names_a_smaller_network() {
+    let run = |topology: &str, memory: &str| {
+        let folder = folder();
+        let mut command = crate::command(&["simulate", "idle.toml", &format!("--set=topology={topology}")]);
+        command.env("WORMCAST_MEMORY", memory).current_dir(folder.path());
+        crate::outcome(command.spawn().expect("the command starts"))
+    };
+    let said = run("mesh:512x512", "100MB").bad_input();
+    let smaller = said.split('`').find(|spec| spec.starts_with("mesh:")).unwrap_or_else(|| panic!("{said}"));
+    assert!(said.contains("a run on mesh:512x512 needs about") && said.contains("starts, with about"), "{said}");
+    // What its messages take is another matter.
+    assert_ne!(run(smaller, "100MB").code, 2);
+}
+
+/// Nothing is random here: what a sum is rounded to decided between open, best and worse.
+const EQUAL: &str = r#"
+topology = "mesh:4x4"
+[traffic]
+arrivals = { process = "burst" }
+length = 8
+multicast.destinations = "all"
+[stop]
+min_replications = 5
+max_replications = 5
+[sweep]
+algorithm = ["dual-path", "column-path", "u-mesh"]
+timing.startup = [100, 200]
+[[claim]]
+id = "a"
+text = "dual-path is best"
+order = { lower = ["dual-path"], higher = ["column-path"] }
+"#;
+
+#[test]
+fn equal_differences_are_open_below_thirty_pairs_and_certain_from_there() {
+    let folder = Folder::with(&[("equal.toml", EQUAL)]);
+    for count in [3, 5, 10, 12, 20, 29, 30, 37] {
+        let stop = format!("--set=stop={{ min_replications = {count}, max_replications = {count} }}");
+        let swept = folder.run(&["sweep", "equal.toml", &stop]).success();
+        let expected = if count < 30 { "inconclusive" } else { "reproduced" };
+        let verdict = swept.lines().find(|line| line.contains("dual-path is best")).unwrap();
+        assert!(verdict.contains(expected), "{count}: {swept}");
+        let compared = folder.run(&["compare", "equal.toml", &stop, "--format=json"]);
+        let compared: Value = serde_json::from_str(&compared.success()).expect("JSON");
+        for point in compared["points"].as_array().unwrap() {
+            assert_eq!(point["best"].is_null(), count < 30, "{count}: {point}");
+            for standing in point["standings"].as_array().unwrap() {
+                assert!(
+                    standing["difference"]["half_width"].as_f64().is_none_or(|half| half <= 0.0),
+                    "{count}: {standing}"
+                );
+            }
+        }
+    }
+    // They differ, so that more pairs decide.
+    let stop = "--set=stop={ min_replications = 3, max_replications = 3 }";
+    let decided = folder.run(&["compare", "equal.toml", stop, "--until-decided=1000", "--format=json"]).success();
+    let decided: Value = serde_json::from_str(&decided).expect("JSON");
+    assert!(decided["points"].as_array().unwrap().iter().all(|point| point["best"] == "dual-path"), "{decided}");
+}
+
+#[test]
+fn a_plot_that_a_logarithmic_axis_leaves_empty_ends_nothing() {
+    let planned = "topology = \"mesh:4x4\"\nrun.mode = \"plan\"\n[traffic]\narrivals = { process = \"burst\" }\nmulticast.destinations = 5\n[sweep]\nalgorithm = [\"dual-path\", \"separate\"]\nseed = [1, 2]\n[plot]\ny = [\"plan.contention\", \"plan.steps\"]\ny_scale = \"log\"\n";
+    let folder = Folder::with(&[("log.toml", planned)]);
+    let swept = folder.run(&["sweep", "log.toml"]);
+    assert_eq!(swept.code, 0, "{}", swept.stderr);
+    assert!(
+        swept.stderr.contains("no point has `plan.contention` above 0, as logarithmic axes need"),
+        "{}",
+        swept.stderr
+    );
+    assert!(folder.files("results").contains(&"log-plan-steps.svg".to_owned()));
+    folder.run(&["report", "log.toml"]).success();
+}
+
+/// A window that cuts a burst in two counts whole bursts with the time that belongs to them.
+#[test]
+fn windows_of_bursts_count_whole_bursts() {
+    let text = "topology = \"mesh:6x6\"\nalgorithm = \"dual-path\"\ntiming.startup = 50\n[traffic]\narrivals = { process = \"burst\", interval = 20000 }\nlength = 20\nmulticast.destinations = 5\n";
+    let trace: String = (0..40)
+        .flat_map(|burst| (0..16).map(move |node| format!("{} {node} 20 {}\n", 5000 * burst, (node + 5) % 16)))
+        .collect();
+    let traced = "topology = \"mesh:4x4\"\nalgorithm = \"dual-path\"\ntiming.startup = 50\ntraffic.trace = \"t.trace\"\nrun.mode = \"steady\"\n";
+    let folder = Folder::with(&[("bursts.toml", text), ("t.trace", &trace), ("traced.toml", traced)]);
+    for (file, messages, warmup, load) in [
+        ("bursts.toml", 395, "30000", 0.005),
+        ("bursts.toml", 396, "30000", 0.005),
+        ("bursts.toml", 400, "30000", 0.005),
+        ("bursts.toml", 1000, "{ messages = 5 }", 0.005),
+        ("bursts.toml", 382, "'auto'", 0.005),
+        ("traced.toml", 95, "5000", 20.0 / 5000.0),
+        ("traced.toml", 96, "{ messages = 3 }", 20.0 / 5000.0),
+    ] {
+        let [messages, warmup] = [format!("--set=run.messages={messages}"), format!("--set=run.warmup={warmup}")];
+        let run = folder.run(&["simulate", file, &messages, &warmup, "--format=json"]);
+        let run: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+        assert_eq!(run["saturated"], false, "{messages} {warmup}: {run}");
+        for of in ["offered_load", "delivered_load"] {
+            let found = run[of].as_f64().unwrap();
+            assert!((found / load - 1.0).abs() < 1e-9, "{messages} {warmup}: {of} {found}");
+        }
+        assert_eq!(run["messages"]["measured"].as_u64().unwrap().to_string(), messages.rsplit('=').next().unwrap());
+    }
+    for cycles in [150_000, 160_100, 169_999] {
+        let cut = ["--set=run.messages=1008", "--set=run.warmup=30000", &format!("--set=run.max_cycles={cycles}")];
+        let cut = folder.run(&[&["simulate", "bursts.toml", "--format=json"][..], &cut].concat());
+        let cut: Value = serde_json::from_str(&cut.stdout).unwrap_or_else(|_| panic!("{cut:?}"));
+        assert!(cut["saturated"] == false && cut["offered_load"].as_f64().unwrap() <= 0.005, "{cycles}: {cut}");
+    }
+    let whole = folder.run(&["simulate", "traced.toml", "--set=run.warmup=10000"]).success();
+    assert!(!whole.contains("too few messages"), "{whole}");
+}
+
+#[test]
+fn small_things_are_told_as_they_are() {
+    let folder = folder();
+    let known = folder.run(&["simulate", "idle.toml", "--set=plot.y=latency.p90"]).bad_input();
+    assert!(known.contains("expected one of") && known.contains("latency.p95"), "{known}");
+    let burst = "--set=traffic.arrivals={ process = 'burst', sources = 10 }";
+    let pattern = "--set=traffic.unicast.pattern=transpose";
+    let run = folder.run(&["simulate", "idle.toml", burst, pattern, "--set=traffic.multicast.fraction=0.3"]);
+    assert!(run.stderr.contains("the burst has at most 10 messages"), "{}", run.stderr);
+    let root = folder.run(&["trees", "--topology=mesh:3x3", "--construction=spam", "--root=5"]).bad_input();
+    assert!(root.contains("that of `trees` is `--first`"), "{root}");
+    let swept = format!("{IDLE}algorithm_ = 1\n").replace("algorithm_ = 1\n", "[sweep]\nswitching.buffer = [2, 8]\n");
+    let swept = swept.replace("\"dual-path\"", "\"xy-tree\"");
+    folder.write("swept.toml", format!("{swept}\n[stop]\nmax_replications = 10\n").as_bytes());
+    // Some deadlock.
+    assert_eq!(folder.run(&["sweep", "swept.toml"]).code, 1);
+    folder.run(&["report", "swept.toml"]);
+    let page = folder.files("results").into_iter().find(|name| name.ends_with("-report.md")).expect("a page");
+    assert_eq!(folder.read(&format!("results/{page}")).matches("Worms of xy-tree on mesh:4x4 can deadlock").count(), 1);
+    // Loops and missing entries by coordinates, as everything else of a mesh.
+    folder.write("ring.txt", b"router 0\n0 here\nrouter 1\n0 to 2\nrouter 2\n0 to 1\n");
+    let ring = folder.run(&["routing", "--topology=mesh:3", "--tables=ring.txt"]);
+    assert!(ring.stdout.contains("runs in a loop through router "), "{ring:?}");
+    folder.write("grid.txt", b"router 0\n0 here\nrouter 1\n0 to 4\nrouter 4\n0 to 1\n");
+    let grid = folder.run(&["routing", "--topology=mesh:3x3", "--tables=grid.txt"]);
+    for told in
+        ["1,0 to 0,0: runs in a loop through router 1,", "to node 0,0: channel 1,", "at router 2,0 for node 0,0"]
+    {
+        assert!(grid.stdout.contains(told), "{told}: {}", grid.stdout);
+    }
+}
+
+/// Along intervals or buffers, saturation ends: what is carried where it is claimed to be saturated refutes the claim.
+#[test]
+fn a_value_that_is_carried_is_not_saturated() {
+    let text = "topology = \"mesh:6x6\"\nalgorithm = \"dual-path\"\ntiming.startup = 50\nrun.messages = 720\nrun.warmup = 0\n[stop]\nmin_replications = 5\nmax_replications = 5\n[traffic]\narrivals = { process = \"burst\", interval = 20000 }\nlength = 20\nmulticast.destinations = 5\n[sweep]\nalgorithm = [\"dual-path\"]\n\"traffic.arrivals.interval\" = [100, 5000, 20000]\n[[claim]]\nid = \"s\"\ntext = \"is saturated\"\nsaturates = { series = [\"dual-path\"], before = 20000 }\n";
+    let folder = Folder::with(&[("ends.toml", text)]);
+    let swept = folder.run(&["sweep", "ends.toml"]).success();
+    assert!(swept.contains("interval=100: saturated") && !swept.contains("interval=20000: saturated"), "{swept}");
+    assert!(swept.contains("claim s: not reproduced"), "{swept}");
+    let early = folder.run(&[
+        "sweep",
+        "ends.toml",
+        "--set=topology=bmin:4x2",
+        "--set=sweep.algorithm=['u-min', 'bit-string']",
+        "--set=traffic.multicast.destinations=1",
+        "--set=claim=[]",
+    ]);
+    assert!(early.bad_input().contains("buffered switches replicate: set `switching.model"));
+}
+
+/// Windows in which queues are still filling called loads saturated that are carried, and claims were borne out by that.
+#[test]
+fn queues_that_fill_are_no_saturation() {
+    // Each node sends a message in 5,000 cycles: 90% of what it carries, and twice as much.
+    let nodes = "topology = \"mesh:8x8\"\nalgorithm = \"separate\"\nrun.messages = 300\n[traffic]\narrivals.process = \"poisson\"\nlength = 16\nmulticast.destinations = 5\n[stop]\nmin_replications = 10\nmax_replications = 10\n[sweep]\ntraffic.arrivals.rate = [0.036, 0.08]\n[[claim]]\nid = \"c\"\ntext = \"is saturated\"\nsaturates = { series = [\"separate\"], before = 0.036 }\n";
+    // One message in a hundred goes to all, which takes 63 startups: 5% of what nodes carry, and a tenth.
+    let mixed = nodes.replace("destinations = 5", "destinations = \"all\"\nmulticast.fraction = 0.01");
+    let mixed = mixed
+        .replace("[0.036, 0.08]", "[0.006, 0.012]")
+        .replace("before = 0.036", "before = 0.006")
+        .replace("messages = 300", "messages = 400");
+    // 100 messages, most of which wait for their startups.
+    let short =
+        nodes.replace("separate", "column-path").replace("8x8", "4x4").replace("messages = 300", "messages = 100");
+    let short = short
+        .replace("[0.036, 0.08]", "[0.05, 0.06]")
+        .replace("before = 0.036", "before = 0.06")
+        .replace("destinations = 5", "destinations = 3");
+    let files = [("nodes.toml", nodes), ("mixed.toml", mixed.as_str()), ("short.toml", short.as_str())];
+    let files: Vec<(&str, String)> = files
+        .map(|(name, text)| (name, format!("{text}\n").replace("[sweep]\n", "[sweep]\nalgorithm = [\"A\"]\n")))
+        .into();
+    for (name, text) in &files {
+        let algorithm = if *name == "short.toml" { "column-path" } else { "separate" };
+        let folder = Folder::with(&[(name, &text.replace("\"A\"", &format!("\"{algorithm}\"")))]);
+        let empty = if *name == "mixed.toml" { "0" } else { "20000" };
+        for warmup in ["'auto'", "10000", empty] {
+            let swept = folder.run(&["sweep", name, &format!("--set=run.warmup={warmup}")]).success();
+            let loads: Vec<&str> = swept.lines().filter(|line| line.contains("rate=")).collect();
+            let [carried, second] = loads[..] else { panic!("{name}: {swept}") };
+            assert!(!carried.contains("saturated"), "{name} {warmup}: {carried}");
+            assert_eq!(second.contains("saturated"), *name == "nodes.toml", "{name} {warmup}: {second}");
+            assert!(!swept.contains("claim c: reproduced"), "{name} {warmup}: {swept}");
+        }
+    }
+}
+
+/// Where damage leaves open whether a store has points of an experiment, they are looked for.
+#[test]
+fn a_damaged_store_of_several_experiments_gives_what_is_left_of_one() {
+    let plan = |seeds: &str| {
+        format!(
+            "topology = \"mesh:4x4\"\nrun.mode = \"plan\"\nrun.messages = 3\n[traffic]\narrivals.process = \"burst\"\nmulticast.destinations = 5\n[stop]\nmin_replications = 2\nmax_replications = 2\n[sweep]\nalgorithm = [\"dual-path\"]\nseed = {seeds}\n"
+        )
+    };
+    let all: Vec<u32> = (1..=60).collect();
+    let folder = Folder::with(&[("others.toml", &plan(&format!("{all:?}"))), ("one.toml", &plan("[1000]"))]);
+    for file in ["others.toml", "one.toml"] {
+        assert_eq!(folder.run(&["sweep", file, "--store=all.db"]).code, 0);
+    }
+    let bytes = folder.bytes("all.db");
+    let mut read = 0;
+    for part in 60..100 {
+        folder.write("cut.db", &bytes[..bytes.len() * part / 100]);
+        let merged = |of: &[&str]| {
+            let _ = std::fs::remove_file(folder.path().join("left.db"));
+            folder.run(&[&["merge", "cut.db", "--store=left.db"], of].concat())
+        };
+        let (alone, of_one) = (merged(&[]), merged(&["--experiment=one.toml"]));
+        assert_eq!(alone.code, of_one.code, "{part}: {}", of_one.stderr);
+        assert_eq!(alone.stdout.lines().next(), of_one.stdout.lines().next(), "{part}: {}", of_one.stderr);
+        read += usize::from(alone.stdout.contains("results added"));
+    }
+    assert!(read > 5, "{read}");
 }

@@ -262,7 +262,7 @@ fn a_network_too_large_for_the_static_check_is_said_to_be() {
     let why = "routes would have to be followed, and the routers times the channels of the network are more than 2^28";
     let warning = format!(
         "warning: whether worms of `separate` on `mesh:128x128` can deadlock is not analysed before the run, as {why}: \
-         see `wormcast routing --topology mesh:128x128 --algorithm separate --consumption-ports 4 --routing west-first`\n"
+         see `wormcast routing --topology mesh:128x128 --algorithm separate --routing west-first`\n"
     );
     let outcome = folder.run(&["simulate", "x.toml", "--format", "json"]);
     assert_eq!(outcome.stderr, warning);

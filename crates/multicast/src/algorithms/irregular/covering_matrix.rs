@@ -54,8 +54,6 @@ impl CoveringMatrix {
             let children = || branches.iter().zip(&below).filter(|(branch, _)| branch.parent == vertex);
             let mut destinations: Vec<RouterId> = children().flat_map(|(_, reached)| reached).copied().collect();
             destinations.sort_unstable();
-            let mut channels: Vec<ChannelId> = wanted.onwards(at, arrived).collect();
-            channels.sort_unstable_by_key(|&channel| wanted.by_next(channel));
             let row = |channel| {
                 let leads_to =
                     |to: &RouterId| children().any(|(b, reached)| b.channel == channel && reached.contains(to));
@@ -66,7 +64,7 @@ impl CoveringMatrix {
                     taken: destinations.iter().map(leads_to).collect(),
                 }
             };
-            let rows = channels.into_iter().map(row).collect();
+            let rows = wanted.onwards(at, arrived).map(row).collect();
             Self { at, arrived, destinations, rows }
         };
         vertices.map(matrix).filter(|matrix| !matrix.destinations.is_empty()).collect()

@@ -22,36 +22,44 @@ pub(crate) struct ShortestWays {
     level: Vec<u32>,
     /// By channel: the one before it on the first of the shortest paths that end with it; `NONE` at the source.
     before: Vec<u32>,
+    /// By router: its place among those that are to be reached, or `NONE`.
+    places: Vec<u32>,
     /// Channels by level; at the same level in the order of their first paths.
     order: Vec<ChannelId>,
     /// By place of the destination's router: the channel by which the first shortest path enters it.
     entered: Vec<ChannelId>,
     /// By channel: the places of the routers that shortest paths by it lead to.
-    leads: OnceCell<Vec<Part>>,
+    leads: OnceCell<Leads>,
 }
 
-/// A set of places, as the words from `first` on that are not empty.
-#[derive(Clone, Default)]
+/// For each channel a set of places, as the words from the first to the last that are not empty.
+#[derive(Default)]
+struct Leads {
+    /// By channel.
+    parts: Vec<Part>,
+    words: Vec<u64>,
+}
+
+/// Which words of a set there are, and where they start.
+#[derive(Clone, Copy, Default)]
 struct Part {
     first: u32,
-    words: Box<[u64]>,
+    end: u32,
+    start: usize,
 }
 
-impl Part {
-    fn contains(&self, place: usize) -> bool {
-        let word = (place / 64).checked_sub(self.first as usize).and_then(|word| self.words.get(word));
-        word.is_some_and(|word| word >> (place % 64) & 1 == 1)
-    }
-
-    fn end(&self) -> u32 {
-        self.first + self.words.len() as u32
+impl Leads {
+    fn contains(&self, channel: ChannelId, place: usize) -> bool {
+        let Part { first, end, start } = self.parts[channel.index()];
+        let word = (place / 64) as u32;
+        (first..end).contains(&word) && self.words[start + (word - first) as usize] >> (place % 64) & 1 == 1
     }
 }
 
 impl ShortestWays {
     /// Searches until all wanted routers are reached.
     ///
-    /// Of several paths to a channel the first is the one that is first in lexicographic order, hop by hop, by [`Wanted::by_next`]. Its part up to any
+    /// Of several paths to a channel the first is the one that is first in lexicographic order, hop by hop, in the order of [`Wanted::outputs`]. Its part up to any
     /// channel is the first path to that one: channels of a level that are looked at in the order of their first paths find those of the
     /// next in order.
     pub(crate) fn new(wanted: &Wanted<'_>) -> Self {
@@ -59,28 +67,41 @@ impl ShortestWays {
         let mut ways = Self {
             level: vec![NONE; network.channels()],
             before: vec![NONE; network.channels()],
-            order: Vec::new(),
+            places: vec![NONE; network.routers()],
+            order: Vec::with_capacity(network.channels()),
             entered: Vec::new(),
             leads: OnceCell::new(),
         };
+        (0..).zip(&wanted.ends).for_each(|(place, end)| ways.places[end.index()] = place);
         let mut entered: Vec<Option<ChannelId>> = vec![None; wanted.ends.len()];
         let mut missing = wanted.ends.len();
         let mut own: Vec<ChannelId> = Vec::new();
+        // How many channels of each router have been found: mostly all of them by the first two that come to it.
+        let mut found = vec![0; network.routers()];
         // Channels up to `end` are of lower levels, or of this one.
         let (mut level, mut next, mut end) = (1, 0, 0);
-        own.extend(network.outputs(wanted.home));
-        let mut from = None;
+        let (mut at, mut from) = (wanted.home, None);
         loop {
-            own.sort_unstable_by_key(|&channel| wanted.by_next(channel));
-            for channel in own.drain(..) {
-                ways.level[channel.index()] = level;
-                ways.before[channel.index()] = from.map_or(NONE, ChannelId::raw);
-                ways.order.push(channel);
-                if let Some(place) = wanted.place_of(network.to(channel))
-                    && entered[place].is_none()
-                {
-                    entered[place] = Some(channel);
-                    missing -= 1;
+            let outputs = wanted.outputs(at);
+            if found[at.index()] < outputs.len() {
+                // Which they are cannot be foreseen: they are all written, and the next over those that are none.
+                let permits = wanted.permits(from);
+                own.resize(own.len().max(outputs.len()), outputs[0]);
+                let mut count = 0;
+                for &channel in outputs {
+                    own[count] = channel;
+                    count += usize::from((ways.level[channel.index()] == NONE) & permits(channel));
+                }
+                found[at.index()] += count;
+                for &channel in &own[..count] {
+                    ways.level[channel.index()] = level;
+                    ways.before[channel.index()] = from.map_or(NONE, ChannelId::raw);
+                    ways.order.push(channel);
+                    let place = ways.places[network.to(channel).index()];
+                    if place != NONE && entered[place as usize].is_none() {
+                        entered[place as usize] = Some(channel);
+                        missing -= 1;
+                    }
                 }
             }
             if next == end {
@@ -92,9 +113,7 @@ impl ShortestWays {
             }
             let channel = ways.order[next];
             next += 1;
-            from = Some(channel);
-            let onwards = wanted.onwards(network.to(channel), Some(channel));
-            own.extend(onwards.filter(|onward| ways.level[onward.index()] == NONE));
+            (at, from) = (network.to(channel), Some(channel));
         }
         ways.entered = entered.into_iter().map(|way| way.expect("permitted turns lead everywhere")).collect();
         ways
@@ -111,54 +130,57 @@ impl ShortestWays {
         route.reverse();
     }
 
-    /// Whether a shortest path to the router at this place goes by `arrived`, or starts if that is `None`, and then by `leaving`.
-    pub(crate) fn lead(
-        &self,
-        wanted: &Wanted<'_>,
-        arrived: Option<ChannelId>,
-        leaving: ChannelId,
-        place: usize,
-    ) -> bool {
-        let level = arrived.map_or(0, |channel| self.level[channel.index()]);
-        self.level[leaving.index()] == level + 1 && self.leads_to(wanted, leaving, place)
+    /// Whether shortest paths that go by `arrived`, or start if that is `None`, may go on by a channel.
+    pub(crate) fn goes_on(&self, arrived: Option<ChannelId>, leaving: ChannelId) -> bool {
+        self.level[leaving.index()] == arrived.map_or(0, |channel| self.level[channel.index()]) + 1
     }
 
     /// Whether a shortest path to the router at this place goes by a channel.
     pub(crate) fn leads_to(&self, wanted: &Wanted<'_>, channel: ChannelId, place: usize) -> bool {
-        self.leads(wanted)[channel.index()].contains(place)
+        self.leads(wanted).contains(channel, place)
     }
 
     /// From the highest level down: where a channel leads is where it ends, and where those after it lead.
     ///
     /// O(turns x destinations / 64) time, and as many bits for each channel as there are destinations from the first to the last to which it leads.
-    fn leads(&self, wanted: &Wanted<'_>) -> &[Part] {
+    fn leads(&self, wanted: &Wanted<'_>) -> &Leads {
         self.leads.get_or_init(|| {
             let network = wanted.network;
-            let mut leads = vec![Part::default(); network.channels()];
-            let mut after: Vec<ChannelId> = Vec::new();
+            let mut leads = Leads { parts: vec![Part::default(); network.channels()], words: Vec::new() };
+            let mut after: Vec<Part> = Vec::new();
             for &channel in self.order.iter().rev() {
                 let level = self.level[channel.index()];
                 let at = network.to(channel);
-                let lowest = |place: &usize| self.level[self.entered[*place].index()] == level;
-                let own = wanted.place_of(at).filter(lowest);
-                let goes_on =
-                    |next: &ChannelId| self.level[next.index()] == level + 1 && !leads[next.index()].words.is_empty();
-                after.clear();
-                after.extend(wanted.onwards(at, Some(channel)).filter(goes_on));
+                let place = self.places[at.index()];
+                let own = (place != NONE && self.level[self.entered[place as usize].index()] == level)
+                    .then_some(place as usize);
+                // As in the search.
+                let (outputs, permits) = (wanted.outputs(at), wanted.permits(Some(channel)));
+                after.resize(after.len().max(outputs.len()), Part::default());
+                let mut count = 0;
+                for &next in outputs {
+                    let part = leads.parts[next.index()];
+                    after[count] = part;
+                    let (is_higher, leads_on) = (self.level[next.index()] == level + 1, part.end > part.first);
+                    count += usize::from(is_higher & leads_on & permits(next));
+                }
+                let after = &after[..count];
                 let word = own.map(|place| (place / 64) as u32);
-                let parts = || after.iter().map(|next| &leads[next.index()]);
-                let Some(first) = parts().map(|part| part.first).chain(word).min() else { continue };
-                let end = parts().map(Part::end).chain(word.map(|word| word + 1)).max().unwrap_or(first);
-                let mut words = vec![0; (end - first) as usize];
-                for part in parts() {
-                    for (word, other) in words[(part.first - first) as usize..].iter_mut().zip(&part.words) {
+                let Some(first) = after.iter().map(|part| part.first).chain(word).min() else { continue };
+                let end = after.iter().map(|part| part.end).chain(word.map(|word| word + 1)).max().unwrap_or(first);
+                let start = leads.words.len();
+                leads.words.resize(start + (end - first) as usize, 0);
+                let (before, words) = leads.words.split_at_mut(start);
+                for part in after {
+                    let others = &before[part.start..part.start + (part.end - part.first) as usize];
+                    for (word, other) in words[(part.first - first) as usize..].iter_mut().zip(others) {
                         *word |= other;
                     }
                 }
                 if let (Some(place), Some(word)) = (own, word) {
                     words[(word - first) as usize] |= 1 << (place % 64);
                 }
-                leads[channel.index()] = Part { first, words: words.into() };
+                leads.parts[channel.index()] = Part { first, end, start };
             }
             leads
         })
@@ -172,7 +194,7 @@ mod tests {
     use crate::algorithm::Multicast;
     use crate::algorithms::irregular::turn_trees::TurnTrees;
     use crate::algorithms::irregular::{tree_one, tree_zero};
-    use crate::plan::Plan;
+    use crate::plan::{Branch, Plan};
     use crate::registry::descriptor::Options;
     use proptest::prelude::*;
     use wormcast_network::{NodeId, RouterId, TopologySpec};
@@ -206,13 +228,15 @@ mod tests {
 
     /// The trees of both algorithms, by one search from the source and by tables of the targets.
     fn both(trees: &TurnTrees, multicast: &Multicast, by: impl Fn(&ShortestWays, &Wanted<'_>)) -> [[Plan; 2]; 2] {
+        let plan =
+            |grow: &dyn Fn(&Wanted<'_>, &mut Vec<Branch>)| Plan::made(|plan| trees.plan_into(multicast, plan, grow));
         [tree_zero::grow_by, tree_one::grow_by].map(|grow| {
-            let by_ways = trees.plan(multicast, |wanted| {
+            let by_ways = plan(&|wanted, branches| {
                 let ways = ShortestWays::new(wanted);
                 by(&ways, wanted);
-                grow(wanted, Some(&ways))
+                grow(wanted, Some(&ways), branches);
             });
-            [by_ways, trees.plan(multicast, |wanted| grow(wanted, None))]
+            [by_ways, plan(&|wanted, branches| grow(wanted, None, branches))]
         })
     }
 
@@ -231,7 +255,7 @@ mod tests {
             let multicast = multicast(&trees, source, &picks);
             let found = both(&trees, &multicast, |ways, wanted| {
                 // From the source, from where every shortest path has got to.
-                for (place, &(target, _)) in wanted.ends.iter().enumerate() {
+                for (place, &target) in wanted.ends.iter().enumerate() {
                     let mut work: Vec<(RouterId, Option<ChannelId>)> = vec![(wanted.home, None)];
                     while let Some((at, arrived)) = work.pop() {
                         if at == target {
@@ -240,7 +264,7 @@ mod tests {
                         let mut nearest = Vec::new();
                         let hops = |c| (c, wanted.turns.hops(c, target));
                         nearest_channels(wanted.onwards(at, arrived).map(hops), &mut nearest);
-                        let lead: Vec<_> = wanted.onwards(at, arrived).filter(|&c| ways.lead(wanted, arrived, c, place)).collect();
+                        let lead: Vec<_> = wanted.onwards(at, arrived).filter(|&c| ways.goes_on(arrived, c) && ways.leads_to(wanted, c, place)).collect();
                         assert_eq!(lead, nearest);
                         // One of them is enough to go on by: `place` varies.
                         work.extend(nearest.get(place % nearest.len()).map(|&c| (wanted.network.to(c), Some(c))));
@@ -259,7 +283,9 @@ mod tests {
         let trees = trees("mesh:5x6", "up-down");
         let all: Vec<NodeId> = trees.routing().network().node_ids().collect();
         let multicast = Multicast::new(all[12], &all);
-        let wrong = trees.plan(&multicast, |wanted| {
+        let plan =
+            |grow: &dyn Fn(&Wanted<'_>, &mut Vec<Branch>)| Plan::made(|plan| trees.plan_into(&multicast, plan, grow));
+        let wrong = plan(&|wanted, branches| {
             let mut ways = ShortestWays::new(wanted);
             let order = std::mem::take(&mut ways.order);
             for channel in order {
@@ -270,13 +296,13 @@ mod tests {
                     }
                 }
             }
-            tree_zero::grow_by(wanted, Some(&ways))
+            tree_zero::grow_by(wanted, Some(&ways), branches);
         });
-        assert_ne!(wrong, trees.plan(&multicast, |wanted| tree_zero::grow_by(wanted, None)));
+        assert_ne!(wrong, plan(&|wanted, branches| tree_zero::grow_by(wanted, None, branches)));
         // A broadcast is made by one search, and a message to a single router is not.
         let (_, wanted) = trees.wanted(&multicast);
-        assert!(wanted.many().is_some());
+        assert!(wanted.many(4).is_some());
         let (_, one) = trees.wanted(&Multicast::new(all[12], &all[..1]));
-        assert!(one.many().is_none());
+        assert!(one.many(4).is_none());
     }
 }

@@ -136,14 +136,16 @@ impl TreeInfinity {
         if self.is_exact(wanted.ends.len()) {
             // No tree has more channels than the paths to all destinations by themselves.
             let hops = |target| self.order.iter().filter_map(move |&channel| wanted.turns.hops(channel, target)).max();
-            let most: u32 = wanted.ends.iter().filter_map(|end| hops(end.0)).sum();
+            let most: u32 = wanted.ends.iter().filter_map(|&end| hops(end)).sum();
             return if most < u32::from(u8::MAX) {
                 Table::<u8>::new(self, wanted).tree()
             } else {
                 Table::<u32>::new(self, wanted).tree()
             };
         }
-        let trees = [self.nearest_first(wanted), tree_one::grow(wanted), tree_zero::grow(wanted)];
+        let mut trees = [self.nearest_first(wanted), Vec::new(), Vec::new()];
+        tree_one::grow(wanted, &mut trees[1]);
+        tree_zero::grow(wanted, &mut trees[2]);
         trees.into_iter().min_by_key(Vec::len).expect("three")
     }
 
@@ -163,7 +165,7 @@ impl TreeInfinity {
             places: vec![None; network.channels()],
         };
         for end in &wanted.ends {
-            growing.missing[end.0.index()] = true;
+            growing.missing[end.index()] = true;
         }
         // Mostly, a missing router is beside the tree. Vertices beside which none was missing stay so: they are looked at once.
         let mut vertex = 0;
@@ -287,7 +289,7 @@ impl<'a, C: Cost> Table<'a, C> {
         let sets = 1 << wanted.ends.len();
         let blocks = wanted.network.channels().div_ceil(BLOCK);
         let mut table = Self { trees, wanted, cost: vec![[C::NONE; BLOCK]; blocks * sets], home: vec![C::NONE; sets] };
-        for (end, &(target, _)) in wanted.ends.iter().enumerate() {
+        for (end, &target) in wanted.ends.iter().enumerate() {
             for &channel in &trees.order {
                 let hops = wanted.turns.hops(channel, target).map_or(C::NONE, |hops| C::new(hops - 1));
                 table.cost[channel.index() / BLOCK * sets + (1 << end)][channel.index() % BLOCK] = hops;
@@ -357,10 +359,10 @@ impl<'a, C: Cost> Table<'a, C> {
         let network = self.wanted.network;
         loop {
             if let (Some(channel), Some(place)) = (from, parent)
-                && let Ok(end) = self.wanted.ends.binary_search_by_key(&network.to(channel), |end| end.0)
+                && let Some(end) = self.wanted.place_of(network.to(channel))
                 && set >> end & 1 == 1
             {
-                branches[place as usize].delivers.clone_from(&self.wanted.ends[end].1);
+                branches[place as usize].delivers.extend_from_slice(self.wanted.nodes_at(end));
                 set ^= 1 << end;
             }
             if set == 0 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -63,78 +63,99 @@ impl TreeOne {
     }
 }
 
-/// A set of destinations, by their places.
-#[derive(Clone)]
-struct Set(Vec<u64>);
+/// Sets of destinations, by their places: a row of words each.
+struct Sets {
+    words: usize,
+    rows: Vec<u64>,
+}
 
-impl Set {
-    fn new(size: usize) -> Self {
-        Self(vec![0; size.div_ceil(64)])
+impl Sets {
+    /// So many empty sets of up to `size` destinations.
+    fn new(count: usize, size: usize) -> Self {
+        let words = size.div_ceil(64);
+        Self { words, rows: vec![0; count * words] }
     }
 
-    fn insert(&mut self, place: usize) {
-        self.0[place / 64] |= 1 << (place % 64);
+    fn insert(&mut self, set: usize, place: usize) {
+        self.rows[set * self.words + place / 64] |= 1 << (place % 64);
     }
 
-    fn contains(&self, place: usize) -> bool {
-        self.0[place / 64] >> (place % 64) & 1 == 1
+    fn contains(&self, set: usize, place: usize) -> bool {
+        self.row(set)[place / 64] >> (place % 64) & 1 == 1
     }
 
-    fn union(&self, other: &Self) -> Self {
-        Self(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
+    fn row(&self, set: usize) -> &[u64] {
+        &self.rows[set * self.words..(set + 1) * self.words]
     }
 
-    fn len(&self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
+    /// Makes a set the union of another and one of other sets.
+    fn unite(&mut self, set: usize, one: usize, (others, other): (&Self, usize)) {
+        for word in 0..self.words {
+            self.rows[set * self.words + word] = self.rows[one * self.words + word] | others.row(other)[word];
+        }
+    }
+
+    /// How many are in a set or in one of other sets.
+    fn len_with(&self, set: usize, (others, other): (&Self, usize)) -> u32 {
+        self.row(set).iter().zip(others.row(other)).map(|(a, b)| (a | b).count_ones()).sum()
+    }
+
+    fn len(&self, set: usize) -> u32 {
+        self.len_with(set, (self, set))
     }
 }
 
-/// The smallest number of sets whose union has `all` elements, the first such in order; greedily if there are many.
-fn cover(sets: &[Set], size: usize) -> Vec<usize> {
+/// The smallest number of `count` sets whose union has all `size` elements, the first such in order; greedily if there are many.
+fn cover(sets: &Sets, count: usize, size: usize) -> Vec<usize> {
     let all = size as u32;
-    if sets.len() > EXACT_COVER {
-        let (mut covered, mut chosen) = (Set::new(size), Vec::new());
-        while covered.len() < all {
-            let gain = |&i: &usize| (covered.union(&sets[i]).len(), std::cmp::Reverse(i));
-            let best = (0..sets.len()).max_by_key(gain).expect("every destination can be reached");
-            covered = covered.union(&sets[best]);
+    if count > EXACT_COVER {
+        let (mut covered, mut chosen) = (Sets::new(1, size), Vec::new());
+        while covered.len(0) < all {
+            let gain = |&i: &usize| (covered.len_with(0, (sets, i)), std::cmp::Reverse(i));
+            let best = (0..count).max_by_key(gain).expect("every destination can be reached");
+            covered.unite(0, 0, (sets, best));
             chosen.push(best);
         }
         chosen.sort_unstable();
         return chosen;
     }
     // What each set and all after it cover.
-    let mut from = vec![Set::new(size); sets.len() + 1];
-    for i in (0..sets.len()).rev() {
-        from[i] = from[i + 1].union(&sets[i]);
+    let mut from = Sets::new(count + 1, size);
+    for i in (0..count).rev() {
+        from.unite(i, i + 1, (sets, i));
     }
+    // What the sets that are chosen cover: none, the first, the first two.
+    let mut covered = Sets::new(count + 1, size);
     let mut chosen = Vec::new();
-    (1..=sets.len()).find(|&count| choose(sets, &from, 0, count, &Set::new(size), all, &mut chosen));
+    (1..=count).find(|&more| choose(sets, &from, 0, more, &mut covered, all, &mut chosen));
     chosen
 }
 
-/// Chooses `count` more sets, from `first` on, that complete the cover.
+/// Chooses `more` sets, from `first` on, that complete the cover.
 fn choose(
-    sets: &[Set],
-    from: &[Set],
+    sets: &Sets,
+    from: &Sets,
     first: usize,
-    count: usize,
-    covered: &Set,
+    more: usize,
+    covered: &mut Sets,
     all: u32,
     chosen: &mut Vec<usize>,
 ) -> bool {
-    if covered.len() == all {
+    let depth = chosen.len();
+    if covered.len(depth) == all {
         return true;
     }
-    if count == 0 {
+    if more == 0 {
         return false;
     }
-    for i in first..sets.len() {
-        if covered.union(&from[i]).len() < all {
+    let count = from.rows.len() / from.words - 1;
+    for i in first..count {
+        if covered.len_with(depth, (from, i)) < all {
             return false;
         }
+        covered.unite(depth + 1, depth, (sets, i));
         chosen.push(i);
-        if choose(sets, from, i + 1, count - 1, &covered.union(&sets[i]), all, chosen) {
+        if choose(sets, from, i + 1, more - 1, covered, all, chosen) {
             return true;
         }
         chosen.pop();
@@ -149,54 +170,63 @@ struct Leg {
     wanted: Vec<usize>,
 }
 
-/// The channels by which to go on to the destinations at these places, none of which is here.
+/// Appends the channels by which to go on to the destinations at these places, none of which is here.
 fn divide(
     wanted: &Wanted<'_>,
     ways: Option<&ShortestWays>,
     arrived: Option<ChannelId>,
     parent: Option<u32>,
-    places: &[usize],
-) -> Vec<Leg> {
+    places: Vec<usize>,
+    legs: &mut Vec<Leg>,
+) {
     let at = arrived.map_or(wanted.home, |channel| wanted.network.to(channel));
     let mut channels: Vec<ChannelId> = wanted.onwards(at, arrived).collect();
-    channels.sort_unstable_by_key(|&channel| wanted.by_next(channel));
-    let mut sets = vec![Set::new(places.len()); channels.len()];
-    let mut nearest = Vec::new();
-    for (which, &place) in places.iter().enumerate() {
-        if let Some(ways) = ways {
-            let leads = channels.iter().map(|&channel| ways.lead(wanted, arrived, channel, place));
-            leads.zip(&mut sets).filter(|(leads, _)| *leads).for_each(|(_, set)| set.insert(which));
-            continue;
+    let mut sets = Sets::new(channels.len(), places.len());
+    match ways {
+        Some(ways) => {
+            channels.retain(|&channel| ways.goes_on(arrived, channel));
+            if let &[place] = &places[..] {
+                // The first that leads there.
+                let first = channels.iter().find(|&&channel| ways.leads_to(wanted, channel, place));
+                legs.extend(first.map(|&channel| Leg { channel, parent, wanted: places }));
+                return;
+            }
+            for (set, &channel) in channels.iter().enumerate() {
+                let led_to = |&(_, &place): &(usize, &usize)| ways.leads_to(wanted, channel, place);
+                places.iter().enumerate().filter(led_to).for_each(|(which, _)| sets.insert(set, which));
+            }
         }
-        wanted.nearest(at, arrived, wanted.ends[place].0, &mut nearest);
-        for &channel in &nearest {
-            let row = channels.binary_search_by_key(&wanted.by_next(channel), |&c| wanted.by_next(c));
-            sets[row.expect("it was listed")].insert(which);
+        None => {
+            let mut nearest = Vec::new();
+            for (which, &place) in places.iter().enumerate() {
+                wanted.nearest(at, arrived, wanted.ends[place], &mut nearest);
+                let led_by = channels.iter().enumerate().filter(|(_, channel)| nearest.contains(channel));
+                led_by.for_each(|(set, _)| sets.insert(set, which));
+            }
         }
     }
-    let mut of_use = sets.iter().map(|set| set.len() > 0);
-    channels.retain(|_| of_use.next() == Some(true));
-    drop(of_use);
-    sets.retain(|set| set.len() > 0);
-    let chosen = cover(&sets, places.len());
-    let mut legs: Vec<Leg> = chosen.iter().map(|&i| Leg { channel: channels[i], parent, wanted: Vec::new() }).collect();
+    let of_use: Vec<usize> = (0..channels.len()).filter(|&set| sets.len(set) > 0).collect();
+    sets.rows = of_use.iter().flat_map(|&set| sets.row(set)).copied().collect();
+    let chosen = cover(&sets, of_use.len(), places.len());
+    let first = legs.len();
+    legs.extend(chosen.iter().map(|&set| Leg { channel: channels[of_use[set]], parent, wanted: Vec::new() }));
     for (which, &place) in places.iter().enumerate() {
-        let first = chosen.iter().position(|&i| sets[i].contains(which)).expect("a cover covers all");
-        legs[first].wanted.push(place);
+        let leg = chosen.iter().position(|&set| sets.contains(set, which)).expect("a cover covers all");
+        legs[first + leg].wanted.push(place);
     }
-    legs
 }
 
-/// The tree of smallest covers.
-pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
-    grow_by(wanted, wanted.many())
+/// The tree of smallest covers, in place of other branches.
+pub(crate) fn grow(wanted: &Wanted<'_>, branches: &mut Vec<Branch>) {
+    grow_by(wanted, wanted.many(4), branches);
 }
 
 /// By the paths that one search from the source has found, or else by the tables of each target; both give the same tree.
-pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<Branch> {
+pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>, grown: &mut Vec<Branch>) {
     let network = wanted.network;
     let mut branches: Vec<Branch> = Vec::new();
-    let mut legs = divide(wanted, ways, None, None, &(0..wanted.ends.len()).collect::<Vec<_>>());
+    let mut legs = Vec::new();
+    divide(wanted, ways, None, None, (0..wanted.ends.len()).collect(), &mut legs);
     while !legs.is_empty() {
         // All legs are as far from the source. Where several enter a router, earlier ones take over what they can.
         legs.sort_by_key(|leg| network.to(leg.channel));
@@ -206,7 +236,7 @@ pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<B
             for earlier in first..later {
                 let (before, after) = legs.split_at_mut(later);
                 let (taker, giver) = (&mut before[earlier], &mut after[0]);
-                let hops = |channel, place: usize| wanted.turns.hops(channel, wanted.ends[place].0);
+                let hops = |channel, place: usize| wanted.turns.hops(channel, wanted.ends[place]);
                 let as_near = |place: &mut usize| match ways {
                     // The giver is on a shortest path from the source, at the same level.
                     Some(ways) => ways.leads_to(wanted, taker.channel, *place),
@@ -221,18 +251,18 @@ pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<B
         for mut leg in legs.into_iter().filter(|leg| !leg.wanted.is_empty()) {
             let place = branches.len() as u32;
             let router = network.to(leg.channel);
-            let here = leg.wanted.iter().position(|&place| wanted.ends[place].0 == router);
-            let here = here.map(|which| &wanted.ends[leg.wanted.swap_remove(which)].1);
-            let delivers = here.cloned().unwrap_or_default();
+            let here = leg.wanted.iter().position(|&place| wanted.ends[place] == router);
+            let here = here.map(|which| wanted.nodes_at(leg.wanted.swap_remove(which)));
+            let delivers = here.map_or_else(Vec::new, <[NodeId]>::to_vec);
             branches.push(Branch { channel: leg.channel, parent: leg.parent, delivers });
             leg.wanted.sort_unstable();
             if !leg.wanted.is_empty() {
-                next.append(&mut divide(wanted, ways, Some(leg.channel), Some(place), &leg.wanted));
+                divide(wanted, ways, Some(leg.channel), Some(place), leg.wanted, &mut next);
             }
         }
         legs = next;
     }
-    without_dead_ends(&branches)
+    *grown = without_dead_ends(&branches);
 }
 
 /// The branches that lead to a delivery: some have given all of theirs away.
@@ -265,7 +295,11 @@ impl Algorithm for TreeOne {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        self.trees.plan(multicast, grow)
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        self.trees.plan_into(multicast, plan, grow);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
@@ -280,7 +314,11 @@ impl Algorithm for TreeOne {
 impl Covers for TreeOne {
     fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix> {
         let (_, wanted) = self.trees.wanted(multicast);
-        if wanted.ends.is_empty() { Vec::new() } else { CoveringMatrix::of_tree(&wanted, &grow(&wanted)) }
+        let mut branches = Vec::new();
+        if !wanted.ends.is_empty() {
+            grow(&wanted, &mut branches);
+        }
+        if branches.is_empty() { Vec::new() } else { CoveringMatrix::of_tree(&wanted, &branches) }
     }
 }
 
@@ -288,24 +326,23 @@ impl Covers for TreeOne {
 mod tests {
     use super::*;
 
-    fn sets(size: usize, lists: &[&[usize]]) -> Vec<Set> {
-        let set = |list: &&[usize]| {
-            let mut set = Set::new(size);
-            list.iter().for_each(|&place| set.insert(place));
-            set
-        };
-        lists.iter().map(set).collect()
+    fn cover(size: usize, lists: &[&[usize]]) -> Vec<usize> {
+        let mut sets = Sets::new(lists.len(), size);
+        for (set, list) in lists.iter().enumerate() {
+            list.iter().for_each(|&place| sets.insert(set, place));
+        }
+        super::cover(&sets, lists.len(), size)
     }
 
     #[test]
     fn covers_are_smallest_and_first() {
         // Greedy would take the third and then both others.
-        assert_eq!(cover(&sets(6, &[&[0, 1, 2], &[3, 4, 5], &[0, 1, 3, 4]]), 6), [0, 1]);
-        assert_eq!(cover(&sets(2, &[&[0], &[0, 1], &[0, 1]]), 2), [1]);
-        assert_eq!(cover(&sets(70, &[&(0..69).collect::<Vec<_>>(), &[69]]), 70), [0, 1]);
+        assert_eq!(cover(6, &[&[0, 1, 2], &[3, 4, 5], &[0, 1, 3, 4]]), [0, 1]);
+        assert_eq!(cover(2, &[&[0], &[0, 1], &[0, 1]]), [1]);
+        assert_eq!(cover(70, &[&(0..69).collect::<Vec<_>>(), &[69]]), [0, 1]);
         let singles: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
         let mut lists: Vec<&[usize]> = singles.iter().map(Vec::as_slice).collect();
         lists.push(&[0, 1, 2, 3]);
-        assert_eq!(cover(&sets(20, &lists), 20), (4..21).collect::<Vec<_>>());
+        assert_eq!(cover(20, &lists), (4..21).collect::<Vec<_>>());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{Network, RouterId};
+use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -10,7 +10,7 @@ use crate::algorithms::irregular::shortest_ways::ShortestWays;
 use crate::algorithms::irregular::turn_trees::{TurnTrees, Wanted};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::ids::IdMap;
-use crate::plan::{Branch, Plan};
+use crate::plan::{Branch, Branches, Plan};
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Routed, Sends};
 
@@ -59,21 +59,22 @@ impl TreeZero {
     }
 }
 
-/// The union of shortest permitted paths.
-pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
-    grow_by(wanted, wanted.many())
+/// The union of shortest permitted paths, in place of other branches.
+pub(crate) fn grow(wanted: &Wanted<'_>, branches: &mut Vec<Branch>) {
+    grow_by(wanted, wanted.many(16), branches);
 }
 
 /// By the paths that one search from the source has found, or else by the tables of each target; both give the same tree.
-pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<Branch> {
+pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>, branches: &mut Vec<Branch>) {
     let network = wanted.network;
     let turns = wanted.turns.turns();
-    let mut branches: Vec<Branch> = Vec::new();
-    let mut depths: Vec<usize> = Vec::new();
-    // The branches that enter a router.
-    let mut entering: IdMap<RouterId, Vec<u32>> = IdMap::default();
+    let mut branches = Branches::over(branches);
+    // Of each branch: its channel, its depth, and the next branch that enters the same router.
+    let mut grown: Vec<(ChannelId, usize, Option<u32>)> = Vec::new();
+    // The first branch that enters a router.
+    let mut entering: IdMap<RouterId, u32> = IdMap::default();
     let (mut route, mut nearest) = (Vec::new(), Vec::new());
-    for (place, &(target, ref nodes)) in wanted.ends.iter().enumerate() {
+    for (place, &target) in wanted.ends.iter().enumerate() {
         if let Some(ways) = ways {
             ways.first(place, &mut route);
         } else {
@@ -89,26 +90,29 @@ pub(crate) fn grow_by(wanted: &Wanted<'_>, ways: Option<&ShortestWays>) -> Vec<B
         // As every part of a shortest path is one, a channel is met after the same number of hops on all of them.
         let leave = (1..=route.len()).rev().find_map(|hops| {
             let own = route[hops - 1];
-            let fits = |&&place: &&u32| {
-                let channel = branches[place as usize].channel;
-                depths[place as usize] == hops
+            let fits = |&place: &u32| {
+                let (channel, depth, _) = grown[place as usize];
+                depth == hops
                     && (channel == own || route.get(hops).is_none_or(|&next| turns.permits(network, channel, next)))
             };
-            let places = entering.get(&network.to(own))?;
-            places.iter().find(fits).map(|&place| (hops, place))
+            let first = entering.get(&network.to(own)).copied();
+            let mut places = std::iter::successors(first, |&place| grown[place as usize].2);
+            places.find(fits).map(|place| (hops, place))
         });
         let (hops, mut parent) = leave.map_or((0, None), |(hops, place)| (hops, Some(place)));
         for (hop, &channel) in route.iter().enumerate().skip(hops) {
-            let place = branches.len() as u32;
-            branches.push(Branch { channel, parent, delivers: Vec::new() });
-            depths.push(hop + 1);
-            entering.entry(network.to(channel)).or_default().push(place);
+            let place = branches.put(channel, parent);
+            grown.push((channel, hop + 1, None));
+            let mut last = *entering.entry(network.to(channel)).or_insert(place);
+            while last != place {
+                last = *grown[last as usize].2.get_or_insert(place);
+            }
             parent = Some(place);
         }
         let last = parent.expect("a destination is at another router");
-        branches[last as usize].delivers.clone_from(nodes);
+        branches.delivers(last).extend_from_slice(wanted.nodes_at(place));
     }
-    branches
+    branches.end();
 }
 
 impl Algorithm for TreeZero {
@@ -121,7 +125,11 @@ impl Algorithm for TreeZero {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        self.trees.plan(multicast, grow)
+        Plan::made(|plan| self.plan_into(multicast, plan))
+    }
+
+    fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
+        self.trees.plan_into(multicast, plan, grow);
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -11,12 +11,15 @@ use wormcast_routing::{
 use crate::algorithm::{AlgorithmError, Multicast};
 use crate::algorithms::irregular::shortest_ways::ShortestWays;
 use crate::capabilities::BranchingTrees;
-use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
+use crate::plan::ids::sorted_nodes;
+use crate::plan::{Branch, Plan, Worm};
 use crate::registry::descriptor::{Descriptor, Options};
 
 /// The routing whose turns trees may take.
 pub(crate) struct TurnTrees {
     routing: Box<dyn RoutingRelation>,
+    /// The channels of each router in the place of its channels, by the router that they lead to, and then by their numbers.
+    by_next: Box<[ChannelId]>,
 }
 
 /// What one tree is to reach.
@@ -25,8 +28,12 @@ pub(crate) struct Wanted<'a> {
     pub(crate) turns: &'a TurnRouting,
     /// The source's router.
     pub(crate) home: RouterId,
-    /// Routers, each once and never the source's, in increasing order, with the nodes that are to get the message there.
-    pub(crate) ends: Vec<(RouterId, Vec<NodeId>)>,
+    /// Routers, each once and never the source's, in increasing order.
+    pub(crate) ends: Vec<RouterId>,
+    /// The nodes that are to get the message, by their routers, and where those of each end start.
+    nodes: Vec<NodeId>,
+    starts: Vec<usize>,
+    by_next: &'a [ChannelId],
     /// The shortest paths to all of them, once they are asked for.
     ways: OnceCell<ShortestWays>,
 }
@@ -44,7 +51,9 @@ impl TurnTrees {
             return Err(AlgorithmError::NeedsTurns { algorithm: algorithm.name, given: routing.name });
         }
         require_connected(algorithm.name, network)?;
-        Ok(Self { routing: relation })
+        let mut by_next: Box<[ChannelId]> = network.channel_ids().collect();
+        by_next.sort_unstable_by_key(|&channel| (network.from(channel), network.to(channel), channel));
+        Ok(Self { routing: relation, by_next })
     }
 
     pub(crate) fn routing(&self) -> &dyn RoutingRelation {
@@ -57,38 +66,53 @@ impl TurnTrees {
 
     /// One tree to all destinations, as `grow` makes it for their routers.
     pub(crate) fn plan(&self, multicast: &Multicast, grow: impl Fn(&Wanted<'_>) -> Vec<Branch>) -> Plan {
+        Plan::made(|plan| self.plan_into(multicast, plan, |wanted, branches| *branches = grow(wanted)))
+    }
+
+    /// Replaces a plan by one tree to all destinations, as `grow` makes it for their routers in place of other branches.
+    pub(crate) fn plan_into(
+        &self,
+        multicast: &Multicast,
+        plan: &mut Plan,
+        grow: impl Fn(&Wanted<'_>, &mut Vec<Branch>),
+    ) {
         if multicast.destinations().is_empty() {
-            return Plan::default();
+            plan.worms.clear();
+            return;
         }
-        let (delivers, wanted) = self.wanted(multicast);
-        let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
-        let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
-        Plan {
-            worms: vec![Worm {
-                from: multicast.source(),
-                after: None,
-                itinerary,
-                consumption_class: None,
-                virtual_channels: None,
-            }],
+        let (here, wanted) = self.wanted(multicast);
+        let mut tree = plan.take_tree(0);
+        tree.delivers.extend(here);
+        if wanted.ends.is_empty() {
+            tree.branches.clear();
+        } else {
+            grow(&wanted, &mut tree.branches);
         }
+        plan.worms.truncate(1);
+        plan.put(0, Worm::of_tree(multicast.source(), tree));
     }
 
     /// The destinations at the source's router, and what the tree has to reach.
     pub(crate) fn wanted(&self, multicast: &Multicast) -> (Vec<NodeId>, Wanted<'_>) {
         let network = &**self.routing.network();
         let home = network.router_of(multicast.source());
-        let mut nodes: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
-        nodes.sort_unstable();
-        let (mut here, mut ends) = (Vec::new(), Vec::new());
-        for of_router in nodes.chunk_by(|a, b| a.0 == b.0) {
-            let wanted = of_router.iter().map(|&(_, node)| node).collect();
-            match of_router[0].0 {
-                router if router == home => here = wanted,
-                router => ends.push((router, wanted)),
+        let numbered = |&node: &NodeId| (network.router_of(node).raw(), node);
+        let sorted = sorted_nodes(multicast.destinations().iter().map(numbered).collect(), network.routers());
+        let (mut here, mut ends, mut nodes, mut starts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (router, node) in sorted {
+            if router == home.raw() {
+                here.push(node);
+                continue;
             }
+            if ends.last() != Some(&RouterId::new(router)) {
+                ends.push(RouterId::new(router));
+                starts.push(nodes.len());
+            }
+            nodes.push(node);
         }
-        (here, Wanted { network, turns: self.turns(), home, ends, ways: OnceCell::new() })
+        starts.push(nodes.len());
+        let (turns, by_next) = (self.turns(), &*self.by_next);
+        (here, Wanted { network, turns, home, ends, nodes, starts, by_next, ways: OnceCell::new() })
     }
 
     /// How many routers the tree of a plan has to reach: those with destinations, but for the source's.
@@ -116,43 +140,54 @@ impl BranchingTrees for TurnTrees {
 }
 
 impl Wanted<'_> {
-    /// The channels by which a worm that came to `at` by `arrived` may go on along permitted turns.
-    pub(crate) fn onwards(&self, at: RouterId, arrived: Option<ChannelId>) -> impl Iterator<Item = ChannelId> {
-        let turns = self.turns.turns();
-        let permitted = move |arriving, leaving| turns.permits(self.network, arriving, leaving);
-        let outputs = self.network.outputs(at);
-        outputs.filter(move |&leaving| arrived.is_none_or(|arriving| permitted(arriving, leaving)))
+    /// The channels of a router, smallest next router first, then the smallest channel.
+    pub(crate) fn outputs(&self, at: RouterId) -> &[ChannelId] {
+        let (first, end) = self.network.output_places(at);
+        &self.by_next[first as usize..end as usize]
     }
 
-    /// Replaces `out` by the first channels of the shortest permitted paths to `target`, sorted by the router that they lead
-    /// to. The target is another router.
+    /// Whether a worm that came by `arrived` may go on by a channel.
+    #[inline]
+    pub(crate) fn permits(&self, arrived: Option<ChannelId>) -> impl Fn(ChannelId) -> bool {
+        self.turns.turns().permits_after(self.network, arrived)
+    }
+
+    /// The channels by which a worm that came to `at` by `arrived` may go on along permitted turns, in the same order.
+    pub(crate) fn onwards(&self, at: RouterId, arrived: Option<ChannelId>) -> impl Iterator<Item = ChannelId> {
+        let permits = self.permits(arrived);
+        self.outputs(at).iter().copied().filter(move |&leaving| permits(leaving))
+    }
+
+    /// Replaces `out` by the first channels of the shortest permitted paths to `target`, in the same order. The target is another router.
     pub(crate) fn nearest(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         let hops = |leaving| (leaving, self.turns.hops(leaving, target));
         nearest_channels(self.onwards(at, arrived).map(hops), out);
-        out.sort_unstable_by_key(|&leaving| self.by_next(leaving));
-    }
-
-    /// Smallest next router first, then the smallest channel.
-    pub(crate) fn by_next(&self, channel: ChannelId) -> (RouterId, ChannelId) {
-        (self.network.to(channel), channel)
     }
 
     /// The place of a router among those that are to be reached.
     pub(crate) fn place_of(&self, router: RouterId) -> Option<usize> {
-        self.ends.binary_search_by_key(&router, |end| end.0).ok()
+        self.ends.binary_search(&router).ok()
+    }
+
+    /// The nodes that are to get the message at the router at this place.
+    pub(crate) fn nodes_at(&self, place: usize) -> &[NodeId] {
+        &self.nodes[self.starts[place]..self.starts[place + 1]]
     }
 
     /// The nodes that are to get the message at a router.
     pub(crate) fn wanted_at(&self, router: RouterId) -> &[NodeId] {
-        self.place_of(router).map_or(&[], |place| &self.ends[place].1)
+        self.place_of(router).map_or(&[], |place| self.nodes_at(place))
     }
 
     /// The shortest paths by one search from the source, where that is better than the tables of each destination, which the next multicast may need again: to
-    /// a quarter of all routers, or where the tables of this multicast alone take more than 16 MB. Which of both is asked makes no difference to a tree.
-    pub(crate) fn many(&self) -> Option<&ShortestWays> {
+    /// a quarter of all routers, to this share where the tables of all of them are in no near cache, or where those of this multicast alone take more than 16 MB. Which of both is
+    /// asked makes no difference to a tree.
+    pub(crate) fn many(&self, share: usize) -> Option<&ShortestWays> {
+        const NEAR_TABLES: usize = 1 << 20;
         const MOST_TABLES: usize = 1 << 24;
-        let ends = self.ends.len();
-        let many = 4 * ends >= self.network.routers() || ends * self.network.channels() > MOST_TABLES;
+        let (ends, routers, channels) = (self.ends.len(), self.network.routers(), self.network.channels());
+        let share = if routers * channels > NEAR_TABLES { share } else { 4 };
+        let many = share * ends >= routers || ends * channels > MOST_TABLES;
         many.then(|| self.ways.get_or_init(|| ShortestWays::new(self)))
     }
 }

@@ -39,13 +39,23 @@ impl Output {
             Self::South => (1, Direction::Negative),
         }
     }
+
+    /// The bit of the place straight on from it.
+    const fn straight_on(self) -> usize {
+        match self {
+            Self::East => 1 << 5,
+            Self::West => 1 << 3,
+            Self::North => 1 << 7,
+            Self::South => 1 << 1,
+        }
+    }
 }
 
 /// Where a destination is from a router: there, or in one of eight parts of the mesh.
 const PLACES: usize = 9;
 
-/// What becomes of a destination at a router: it is there, or leaves by an output.
-const OUTCOMES: usize = 1 + Output::ALL.len();
+/// The bit of the place that is the router itself.
+const HERE: usize = 1 << 4;
 
 /// Where a destination is from a router: how far to the east, and how far to the north. Never (0, 0).
 pub(crate) type Offset = (i32, i32);
@@ -71,9 +81,9 @@ impl Parts {
         (3 * (y.signum() + 1) + x.signum() + 1) as usize
     }
 
-    /// By how many destinations lie in each place.
-    fn of(lie: &[usize; PLACES]) -> Self {
-        let has = |x, y| lie[Self::place(x, y)] > 0;
+    /// By the places that have destinations, a bit for each.
+    fn of(present: usize) -> Self {
+        let has = |x, y| present >> Self::place(x, y) & 1 == 1;
         Self {
             east: has(1, 0),
             north_east: has(1, 1),
@@ -102,7 +112,7 @@ impl Parts {
 }
 
 /// By which output a destination leaves a router. It has to lead nearer to the destination.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
     /// Along this dimension first, and then along the other.
     InOrder(usize),
@@ -113,9 +123,20 @@ pub(crate) enum Rule {
 impl Rule {
     /// By which output a single destination is left for.
     fn towards(self, (x, y): Offset) -> Output {
-        let mut lie = [0; PLACES];
-        lie[Parts::place(x, y)] = 1;
-        self.output(Parts::of(&lie), (x, y))
+        self.output(Parts::of(1 << Parts::place(x, y)), (x, y))
+    }
+
+    /// What the outputs take of the parts ahead where there are destinations in these places: for each, from the lowest bits on, whether it takes that towards smaller coordinates,
+    /// that straight on, and that towards larger ones.
+    fn takes(self, present: usize) -> u16 {
+        let takes = |output: Output, aside: i32| {
+            let (dimension, direction) = output.heading();
+            let ahead = if direction == Direction::Positive { 1 } else { -1 };
+            let (x, y) = if dimension == 0 { (ahead, aside) } else { (aside, ahead) };
+            present >> Parts::place(x, y) & 1 == 1 && self.output(Parts::of(present), (x, y)) == output
+        };
+        let each = Output::ALL.iter().rev().flat_map(|&output| [1, 0, -1].map(|aside| takes(output, aside)));
+        each.fold(0, |bits, takes| 2 * bits + u16::from(takes))
     }
 
     fn output(self, parts: Parts, (x, y): Offset) -> Output {
@@ -139,6 +160,8 @@ pub(crate) struct ForkingTrees {
     unicasts: Box<dyn RoutingRelation>,
     grid: Grid,
     rule: Rule,
+    /// By the places that have destinations, a bit for each: what the outputs take of the parts ahead, three bits for each.
+    takes: Box<[u16]>,
     /// Whether a worm may turn from one channel into another, which does not lead back.
     may_turn: fn(&Network, ChannelId, ChannelId) -> bool,
 }
@@ -151,7 +174,8 @@ impl ForkingTrees {
         may_turn: fn(&Network, ChannelId, ChannelId) -> bool,
     ) -> Self {
         let grid = unicasts.network().shape().mesh().expect("checked when the relation was made").clone();
-        Self { unicasts, grid, rule, may_turn }
+        let takes = (0..1 << PLACES).map(|present| rule.takes(present)).collect();
+        Self { unicasts, grid, rule, takes, may_turn }
     }
 
     pub(crate) fn routing(&self) -> &dyn RoutingRelation {
@@ -172,7 +196,7 @@ impl ForkingTrees {
     }
 
     /// Makes worm `id` of a plan a tree worm to some nodes, the source not among them, on these virtual channels. In order of dimensions
-    /// O((destinations + channels) x log destinations), by parts O(destinations x hops to the farthest one).
+    /// O((destinations + channels) x log destinations), by parts O(columns x rows with destinations + width + height) beside that.
     pub(crate) fn put_worm(
         &self,
         plan: &mut Plan,
@@ -232,68 +256,46 @@ impl ForkingTrees {
         branches.end();
     }
 
-    /// All destinations and where they are, sorted by where they go from router to router: those of a branch are side by side.
+    /// What a branch is for is a rectangle: of the parts around a router an output takes that straight ahead, and with it those to the left and the right of it, or neither, or one.
     fn grow_by_parts(&self, source: NodeId, destinations: &[NodeId], tree: &mut Tree) {
         let network = &**self.unicasts.network();
-        let at = |&node: &NodeId| (node, place(&self.grid, network.router_of(node)));
-        let mut wanted: Vec<(NodeId, Offset)> = destinations.iter().map(at).collect();
-        let mut unsorted = Vec::new();
-        let mut placed: Vec<u8> = Vec::new();
+        let crowd = Crowd::new(network, &self.grid, destinations);
         let mut branches = Branches::over(&mut tree.branches);
         // Routers of which no one is looked at yet: the branch that leads there, and what it is for.
-        let mut open = vec![(network.router_of(source), None, 0..wanted.len())];
-        while let Some((mut at, mut branch, range)) = open.pop() {
-            let wanted = &mut wanted[range.clone()];
-            let (mut x, mut y) = place(&self.grid, at);
-            if let &mut [(node, (to_x, to_y))] = wanted {
-                // A single destination is left for straight on as long as it lies in the same part.
-                while (x, y) != (to_x, to_y) {
-                    let output = self.rule.towards((to_x - x, to_y - y));
-                    let hops = if output.heading().0 == 0 { to_x - x } else { to_y - y };
-                    for _ in 0..hops.abs() {
-                        let channel = channel_by(network, at, output);
-                        (at, branch) = (network.to(channel), Some(branches.put(channel, branch)));
-                    }
-                    (x, y) = place(&self.grid, at);
-                }
-                branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch)).push(node);
+        let mut open = vec![(network.router_of(source), None, crowd.everyone())];
+        while let Some((at, branch, (xs, ys))) = open.pop() {
+            let (x, y) = place(&self.grid, at);
+            let (xs, ys) = (crowd.columns.around(x, xs), crowd.rows.around(y, ys));
+            let lie = crowd.lie(xs, ys);
+            let present = lie.iter().rev().fold(0, |present, &count| 2 * present + usize::from(count > 0));
+            if let Some(branch) = branch
+                && let Some(output) = Output::ALL.into_iter().find(|output| present & !HERE == output.straight_on())
+            {
+                // All in a line.
+                let number = crowd.number(output, (x, y));
+                let wanted = crowd.line(output, number, lie.iter().sum());
+                go_straight(network, (at, branch, output), number, wanted, &mut branches);
                 continue;
             }
-            let mut lies = [0; PLACES];
-            placed.clear();
-            placed.extend(wanted.iter().map(|&(_, (to_x, to_y))| {
-                let place = Parts::place(to_x - x, to_y - y);
-                lies[place] += 1;
-                place as u8
-            }));
-            let parts = Parts::of(&lies);
-            let (mut outcomes, mut counts) = ([0; PLACES], [0; OUTCOMES]);
-            for (place, &count) in lies.iter().enumerate().filter(|(_, count)| **count > 0) {
-                let (x, y) = (place as i32 % 3 - 1, place as i32 / 3 - 1);
-                outcomes[place] = if (x, y) == (0, 0) { 0 } else { 1 + self.rule.output(parts, (x, y)) as usize };
-                counts[outcomes[place]] += count;
+            if present & HERE > 0 {
+                let delivers = branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch));
+                let number = crowd.number(Output::East, (x, y));
+                delivers.extend(crowd.line(Output::East, number, lie[Parts::place(0, 0)]).iter().map(|to| to.1));
             }
-            let mut ends = counts;
-            if !counts.contains(&wanted.len()) {
-                let mut start = 0;
-                for end in &mut ends {
-                    (*end, start) = (start, start + *end);
+            let mut takes = self.takes[present];
+            for output in Output::ALL {
+                let [below, above] = [takes & 1, takes >> 2 & 1].map(usize::from);
+                let some = takes & 7 != 0;
+                takes >>= 3;
+                if !some {
+                    continue;
                 }
-                unsorted.clear();
-                unsorted.extend_from_slice(wanted);
-                for (&place, &to) in placed.iter().zip(&unsorted) {
-                    let end = &mut ends[outcomes[place as usize]];
-                    wanted[*end] = to;
-                    *end += 1;
-                }
-            }
-            let runs: [_; OUTCOMES] = std::array::from_fn(|outcome| ends[outcome] - counts[outcome]..ends[outcome]);
-            let [here, outputs @ ..] = runs;
-            let delivers = branch.map_or(&mut tree.delivers, |branch| branches.delivers(branch));
-            delivers.extend(wanted[here].iter().map(|to| to.0));
-            for (output, part) in Output::ALL.into_iter().zip(outputs).filter(|(_, part)| !part.is_empty()) {
+                let (dimension, direction) = output.heading();
+                let (forth, aside) =
+                    (if direction == Direction::Positive { [2, 3] } else { [0, 1] }, [1 - below, 2 + above]);
+                let (of_x, of_y) = if dimension == 0 { (forth, aside) } else { (aside, forth) };
                 let channel = channel_by(network, at, output);
-                let part = range.start + part.start..range.start + part.end;
+                let part = (of_x.map(|place| xs[place]), of_y.map(|place| ys[place]));
                 open.push((network.to(channel), Some(branches.put(channel, branch)), part));
             }
         }
@@ -331,6 +333,104 @@ impl BranchingTrees for ForkingTrees {
     fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
         let network = &**self.unicasts.network();
         self.dependencies_of(network, |_| true, branching)
+    }
+}
+
+/// The destinations, and how many lie in any rectangle of the mesh.
+struct Crowd {
+    columns: Ranks,
+    rows: Ranks,
+    /// How many lie in the first columns and in the first rows that have any, for each number of both.
+    below: Vec<u32>,
+    /// The destinations by the numbers of their routers row by row, and column by column.
+    sorted: [Vec<(u32, NodeId)>; 2],
+    extents: [u32; 2],
+}
+
+/// The coordinates along one dimension at which there are destinations: for each coordinate, and the one behind the last, how many are smaller.
+struct Ranks(Vec<u32>);
+
+impl Ranks {
+    fn new(extent: u32, coordinates: impl Iterator<Item = i32>) -> Self {
+        let mut ranks = vec![0; extent as usize + 1];
+        coordinates.for_each(|coordinate| ranks[coordinate as usize] = 1);
+        let mut smaller = 0;
+        for rank in &mut ranks {
+            (*rank, smaller) = (smaller, smaller + *rank);
+        }
+        Self(ranks)
+    }
+
+    fn all(&self) -> u32 {
+        self.0[self.0.len() - 1]
+    }
+
+    /// The part from `low` to `high` cut before and behind a coordinate.
+    fn around(&self, coordinate: i32, [low, high]: [u32; 2]) -> [u32; 4] {
+        let cut = |coordinate: i32| self.0[coordinate as usize].clamp(low, high);
+        [low, cut(coordinate), cut(coordinate + 1), high]
+    }
+}
+
+impl Crowd {
+    fn new(network: &Network, grid: &Grid, destinations: &[NodeId]) -> Self {
+        let places = || destinations.iter().map(|&node| (place(grid, network.router_of(node)), node));
+        let columns = Ranks::new(grid.extents()[0], places().map(|((x, _), _)| x));
+        let rows = Ranks::new(grid.extents()[1], places().map(|((_, y), _)| y));
+        let width = columns.all() as usize + 1;
+        let mut below = vec![0; width * (rows.all() as usize + 1)];
+        for ((x, y), _) in places() {
+            below[(rows.0[y as usize] as usize + 1) * width + columns.0[x as usize] as usize + 1] += 1;
+        }
+        for row in 1..=rows.all() as usize {
+            let (before, this) = below.split_at_mut(row * width);
+            let mut in_row = 0;
+            for (count, before) in this[..width].iter_mut().zip(&before[(row - 1) * width..]) {
+                in_row += *count;
+                *count = in_row + before;
+            }
+        }
+        let extents = [grid.extents()[0], grid.extents()[1]];
+        let sorted = [0, 1].map(|dimension| {
+            let numbered = places().map(|(at, node)| (number(extents, dimension, at), node));
+            // Nodes of the same router stay in their order.
+            sorted_by_number(numbered.collect(), grid.len())
+        });
+        Self { columns, rows, below, sorted, extents }
+    }
+
+    /// The number of a router among those along the way of an output.
+    fn number(&self, output: Output, at: Offset) -> u32 {
+        number(self.extents, output.heading().0, at)
+    }
+
+    /// So many destinations from a router on, straight on from an output.
+    fn line(&self, output: Output, number: u32, count: u32) -> &[(u32, NodeId)] {
+        let (dimension, direction) = output.heading();
+        let sorted = &self.sorted[dimension];
+        let first = match direction {
+            Direction::Positive => start_of(sorted, number),
+            Direction::Negative => start_of(sorted, number + 1) - count as usize,
+        };
+        &sorted[first..first + count as usize]
+    }
+
+    /// The rectangle with all of them: columns and rows by their ranks, from the first to that behind the last.
+    fn everyone(&self) -> ([u32; 2], [u32; 2]) {
+        ([0, self.columns.all()], [0, self.rows.all()])
+    }
+
+    /// How many lie in each place between these columns and these rows.
+    #[inline]
+    fn lie(&self, xs: [u32; 4], ys: [u32; 4]) -> [u32; PLACES] {
+        let width = self.columns.all() + 1;
+        let [first, second, third, last] = ys.map(|y| xs.map(|x| self.below[(y * width + x) as usize]));
+        let between = |below: [u32; 4], above: [u32; 4]| {
+            let counts: [u32; 4] = std::array::from_fn(|place| above[place] - below[place]);
+            [counts[1] - counts[0], counts[2] - counts[1], counts[3] - counts[2]]
+        };
+        let ([a, b, c], [d, e, f], [g, h, i]) = (between(first, second), between(second, third), between(third, last));
+        [a, b, c, d, e, f, g, h, i]
     }
 }
 
@@ -388,6 +488,11 @@ fn start_of(sorted: &[(u32, NodeId)], limit: u32) -> usize {
         [] => 0,
         _ => end_of_run(sorted, limit),
     }
+}
+
+/// The number of a router whose neighbours along a dimension have the next numbers.
+fn number(extents: [u32; 2], dimension: usize, (x, y): Offset) -> u32 {
+    if dimension == 0 { y as u32 * extents[0] + x as u32 } else { x as u32 * extents[1] + y as u32 }
 }
 
 fn offset(grid: &Grid, from: RouterId, to: RouterId) -> Offset {
@@ -456,11 +561,50 @@ impl RoutingRelation for RuleRouting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::mesh::rpm;
+    use crate::plan::Branch;
     use proptest::prelude::*;
     use wormcast_network::TopologySpec;
     use wormcast_routing::ECube;
 
     proptest! {
+        /// Counting destinations in rectangles makes the trees that asking the rule for each in every router makes, branch by branch.
+        #[test]
+        fn trees_by_parts_are_those_of_the_rule(
+            spec in prop::sample::select(vec!["mesh:7x5", "mesh:1x9", "mesh:6x6,nodes=3", "mesh:16x3"]),
+            rule in prop::sample::select(vec![Rule::ByParts(rpm::rule), Rule::InOrder(0), Rule::InOrder(1)]),
+            source: prop::sample::Index,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+        ) {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let node = |pick: &prop::sample::Index| NodeId::new(pick.index(network.nodes()) as u32);
+            let trees = ForkingTrees::new(Box::new(ECube::new(&network).unwrap()), rule, |_, _, _| true);
+            let multicast = Multicast::new(node(&source), &picks.iter().map(node).collect::<Vec<_>>());
+            let mut plain = Tree::default();
+            let mut open = vec![(network.router_of(multicast.source()), None, multicast.destinations().to_vec())];
+            while let Some((at, branch, wanted)) = open.pop() {
+                let offsets = || wanted.iter().map(|&to| (offset(&trees.grid, at, network.router_of(to)), to));
+                let present = offsets().fold(0, |present, ((x, y), _)| present | 1 << Parts::place(x, y));
+                let here: Vec<NodeId> = offsets().filter(|&(to, _)| to == (0, 0)).map(|(_, to)| to).collect();
+                match branch {
+                    Some(branch) => plain.branches[branch as usize] = Branch { delivers: here, ..plain.branches[branch as usize].clone() },
+                    None => plain.delivers = here,
+                }
+                for output in Output::ALL {
+                    let leaves = |&(to, _): &(Offset, NodeId)| to != (0, 0) && rule.output(Parts::of(present), to) == output;
+                    let part: Vec<NodeId> = offsets().filter(leaves).map(|(_, to)| to).collect();
+                    if !part.is_empty() {
+                        let channel = channel_by(&network, at, output);
+                        open.push((network.to(channel), Some(plain.branches.len() as u32), part));
+                        plain.branches.push(Branch { channel, parent: branch, delivers: Vec::new() });
+                    }
+                }
+            }
+            let mut tree = Tree::default();
+            trees.grow_by_parts(multicast.source(), multicast.destinations(), &mut tree);
+            prop_assert_eq!(tree, plain);
+        }
+
         /// Sorting all destinations beforehand makes the trees that asking for each in every router makes, with several nodes at a router, too.
         #[test]
         fn trees_in_order_are_those_by_parts(

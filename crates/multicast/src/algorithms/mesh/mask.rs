@@ -63,11 +63,6 @@ impl Mask {
         let or = all.fold((0, 0), |(a, b), (x, y)| (a | x, b | y));
         Self { at: and, mask: (or.0 & !and.0, or.1 & !and.1) }
     }
-
-    /// Two of the same mask whose addresses differ in one bit, as one.
-    fn doubled(self, bit: (u32, u32)) -> Self {
-        Self { at: (self.at.0 & !bit.0, self.at.1 & !bit.1), mask: (self.mask.0 | bit.0, self.mask.1 | bit.1) }
-    }
 }
 
 /// Mask multicast: the header says an address and a mask, and a tree worm goes to the 2^n nodes that both name.
@@ -169,29 +164,46 @@ impl Masks {
     }
 
     /// All masks that name only routers that want the message, or the source.
+    ///
+    /// Each is found once, bit by bit from the lowest: O(routers) for each mask of bits that any of them has.
     fn within(&self) -> Vec<Mask> {
-        let all: HashSet<(u32, u32)> = self.wanted.iter().copied().chain([self.source]).collect();
-        let bits = all.iter().fold((0, 0), |(a, b), &(x, y)| (a | x, b | y));
-        let bit = |of: u32| (0..32).map(|place| 1u32 << place).filter(move |bit| of & bit != 0);
-        let bits: Vec<(u32, u32)> = bit(bits.0).map(|x| (x, 0)).chain(bit(bits.1).map(|y| (0, y))).collect();
-        let mut level: HashSet<Mask> = all.into_iter().map(|at| Mask { at, mask: (0, 0) }).collect();
-        let mut found = Vec::new();
-        while !level.is_empty() {
-            let mut next = HashSet::new();
-            for &mask in &level {
-                // The other half is that with the bit set.
-                let free = |&(x, y): &(u32, u32)| {
-                    mask.mask.0 & x == 0 && mask.mask.1 & y == 0 && mask.at.0 & x == 0 && mask.at.1 & y == 0
-                };
-                for bit in bits.iter().copied().filter(free) {
-                    let other = Mask { at: (mask.at.0 | bit.0, mask.at.1 | bit.1), ..mask };
-                    if level.contains(&other) {
-                        next.insert(mask.doubled(bit));
-                    }
+        // Coordinates are put together to numbers in which each bit of theirs is one bit.
+        let all = || self.wanted.iter().chain([&self.source]);
+        let (wide, high) = all().fold((0, 0), |(wide, high), &(x, y)| (wide | x, high | y));
+        let height = u32::BITS - high.leading_zeros();
+        let numbers = 1usize << (u32::BITS - wide.leading_zeros() + height);
+        let (number, apart) =
+            (|(x, y): (u32, u32)| x << height | y, |number: u32| (number >> height, number & ((1 << height) - 1)));
+        let bits = number((wide, high));
+        let bits: Vec<u32> = (0..u32::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0).collect();
+        let mut places: Vec<u32> = self.wanted.iter().map(|&at| number(at)).collect();
+        if self.wanted.binary_search(&self.source).is_err() {
+            places.push(number(self.source));
+        }
+        let (mut found, mut present) = (Vec::new(), vec![0u64; numbers.div_ceil(64)]);
+        // The addresses that a mask may have, and the bits above its own.
+        let mut open = vec![(0, places, &bits[..])];
+        while let Some((mask, places, above)) = open.pop() {
+            found.extend(places.iter().map(|&at| Mask { at: apart(at), mask: apart(mask) }));
+            for &at in &places {
+                present[at as usize / 64] |= 1 << (at % 64);
+            }
+            for (place, bit) in above.iter().enumerate() {
+                // Whether the other half is there, that with the bit set, cannot be foreseen.
+                let (mut whole, mut count) = (vec![0; places.len()], 0);
+                for &at in &places {
+                    let other = at | bit;
+                    whole[count] = at;
+                    count += usize::from(at != other) & (present[other as usize / 64] >> (other % 64)) as usize & 1;
+                }
+                whole.truncate(count);
+                if count > 0 {
+                    open.push((mask | bit, whole, &above[place + 1..]));
                 }
             }
-            found.extend(level);
-            level = next;
+            for &at in &places {
+                present[at as usize / 64] = 0;
+            }
         }
         found.retain(|&mask| self.gain(mask) > 0);
         found
@@ -303,6 +315,7 @@ impl Algorithm for MaskMulticast {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// The fewest masks that name each of some of 16 places once, for every set of places without a source among them.
     fn fewest() -> Vec<u8> {
@@ -319,6 +332,30 @@ mod tests {
             fewest[set as usize] = fits.map(|cube| fewest[(set & !cube) as usize] + 1).min().unwrap();
         }
         fewest
+    }
+
+    proptest! {
+        /// All masks of a mesh, one by one, by what they name.
+        #[test]
+        fn masks_within_a_set_are_those_that_name_none_beside_it(
+            places in prop::collection::btree_set((0u32..8, 0u32..5), 1..40),
+            source in (0u32..8, 0u32..5),
+        ) {
+            let all: Vec<Mask> = (0..8 * 8 * 8 * 8)
+                .map(|n| Mask { at: (n & 7, n >> 3 & 7), mask: (n >> 6 & 7, n >> 9 & 7) })
+                .filter(|mask| mask.at.0 & mask.mask.0 == 0 && mask.at.1 & mask.mask.1 == 0)
+                .collect();
+            let named = |mask: Mask| (0..8).flat_map(|x| (0..8).map(move |y| (x, y))).filter(move |&at| mask.names(at));
+            let is_within = |mask: Mask| named(mask).all(|at| places.contains(&at) || at == source);
+            let mut expected: Vec<Mask> = all
+                .into_iter()
+                .filter(|&mask| is_within(mask) && named(mask).any(|at| places.contains(&at)))
+                .collect();
+            expected.sort_unstable();
+            let mut within = Masks { wanted: places.iter().copied().collect(), source }.within();
+            within.sort_unstable();
+            prop_assert_eq!(within, expected);
+        }
     }
 
     /// All sets of nodes of a 4x4 mesh, from a source outside of them: every node is named once, no other is, and there are seldom more masks than necessary.

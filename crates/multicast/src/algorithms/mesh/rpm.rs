@@ -32,7 +32,7 @@ pub const RPM: Descriptor = Descriptor::built_in(
 ///
 /// On 2-D meshes. *Not* safe on one virtual channel, whatever the buffers: its worms, even unicasts, take all turns. With the option `classes = 2` there are two virtual
 /// networks: one worm for all destinations to the north of the source, on virtual channel 0, and one for those to the south, on the others; what is straight east or west goes with the first that
-/// there is. Then it is as safe as the [XY tree](crate::XY_TREE). O(destinations x hops to the farthest one).
+/// there is. Then it is as safe as the [XY tree](crate::XY_TREE). O(destinations x log destinations + columns x rows that have any + channels).
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, algorithm_by_name};

@@ -21,7 +21,7 @@ mod check;
 mod covered;
 mod spanning;
 mod trees;
-mod virtual_channels;
+pub(in crate::analysis) mod virtual_channels;
 mod worms;
 
 pub use covered::{Uncovered, UncoveredBinding};

@@ -15,22 +15,22 @@ use crate::relation::RoutingRelation;
 type LanesAt<'a> = dyn Fn(RouterId, Option<ChannelId>, &mut Lanes) + 'a;
 
 /// The part of worms' ways from where they start or have stopped to where they stop next, or to a waypoint.
-pub(super) struct Leg<'a> {
-    pub(super) target: RouterId,
+pub(in crate::analysis) struct Leg<'a> {
+    pub(in crate::analysis) target: RouterId,
     /// Routers where it is the first leg.
-    pub(super) sources: Vec<RouterId>,
+    pub(in crate::analysis) sources: Vec<RouterId>,
     /// Whether worms have delivered beside their sender, when they leave a source.
-    pub(super) stopped: bool,
+    pub(in crate::analysis) stopped: bool,
     /// The legs that may come next, all of which stand behind it.
-    pub(super) next: Range<usize>,
+    pub(in crate::analysis) next: Range<usize>,
     /// Whether worms deliver at the target, and hold a consumption channel there if they go on.
-    pub(super) delivers: bool,
+    pub(in crate::analysis) delivers: bool,
     /// What a header may take at a router, by the channel on which it came.
-    pub(super) lanes: Box<LanesAt<'a>>,
+    pub(in crate::analysis) lanes: Box<LanesAt<'a>>,
 }
 
 /// Legs of unicasts: over every waypoint, and to every target.
-pub(super) fn legs_of_unicasts<'a>(
+pub(in crate::analysis) fn legs_of_unicasts<'a>(
     relation: &'a dyn RoutingRelation,
     division: &'a dyn VirtualChannels,
     links_have: usize,
@@ -129,11 +129,23 @@ pub(super) fn asked(division: &dyn VirtualChannels, links_have: usize) -> u8 {
     division.needed().max(on_links(links_have) as u8)
 }
 
-fn on_links(links_have: usize) -> u32 {
+pub(in crate::analysis) fn on_links(links_have: usize) -> u32 {
     links_have.clamp(1, 1 << 7) as u32
 }
 
-/// What worms that hold a virtual channel may wait for. A virtual channel is a number: `channel * count + virtual channel`.
+/// The numbers of the virtual channels that a header may take, if links have `count`: `channel * count + virtual channel`, in order. What links lack is one with their last.
+pub(in crate::analysis) fn numbers(lanes: &Lanes, count: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = Vec::new();
+    for &(channel, range) in lanes {
+        let (first, last) = (u32::from(range.first).min(count - 1), u32::from(range.last).min(count - 1));
+        all.extend((first..=last).map(|vc| channel.raw() * count + vc));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What worms that hold a virtual channel may wait for. A virtual channel is a [number](numbers).
 #[derive(Clone)]
 pub(super) struct Waits<'n> {
     network: &'n Network,
@@ -292,15 +304,7 @@ impl<'n> Waits<'n> {
 
     /// The number of a request: what a header may take.
     fn request(&mut self, lanes: &Lanes) -> Option<u32> {
-        let count = self.count;
-        let mut all: Vec<u32> = Vec::new();
-        for &(channel, range) in lanes {
-            // What links lack is one with their last.
-            let (first, last) = (u32::from(range.first).min(count - 1), u32::from(range.last).min(count - 1));
-            all.extend((first..=last).map(|vc| channel.raw() * count + vc));
-        }
-        all.sort_unstable();
-        all.dedup();
+        let all = numbers(lanes, self.count);
         if all.is_empty() {
             return None;
         }

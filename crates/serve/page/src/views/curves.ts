@@ -37,6 +37,8 @@ export function curves(page: Page, first: Query): View {
   const experiment = (): string | null => query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : null);
   const store = (): string | null => query.store ?? usualStore(page.info);
   const hidden = (): Set<string> => new Set(list(query.hide, ";"));
+  /** Whether the vertical axis is logarithmic: as the address says, or else the experiment. */
+  const isLog = (): boolean => (query.log ? query.log === "1" : shown?.curves.y.log ?? false);
 
   const change = (changes: Record<string, string | number | null>, again = true): void => {
     query = changed(query, changes);
@@ -102,7 +104,7 @@ export function curves(page: Page, first: Query): View {
       select("Experiment", [{ value: "", text: "choose …" }, ...options("experiment")], experiment() ?? "", (value) => change({ experiment: value, y: null, hide: null, point: null })),
       select("Store", [{ value: "", text: "choose …" }, ...options("store")], store() ?? "", (value) => change({ store: value, point: null })),
       select("Shows", quantities.map((name) => ({ value: name, text: name })), query.y ?? shown?.curves.y.name ?? "", (value) => change({ y: value }), { disabled: quantities.length === 0 }),
-      h("div", { class: "field" }, h("span", null, " "), checkbox("logarithmic", query.log === "1", (on) => change({ log: on ? 1 : null }))),
+      h("div", { class: "field" }, h("span", null, " "), checkbox("logarithmic", isLog(), (on) => change({ log: on === (shown?.curves.y.log ?? false) ? null : on ? 1 : 0 }))),
     );
   };
 
@@ -127,7 +129,7 @@ export function curves(page: Page, first: Query): View {
     const { curves } = shown as { curves: Curves };
     plot?.destroy();
     chart.replaceChildren();
-    const log = query.log === "1";
+    const log = isLog();
     const off = hidden();
     const xs = [...new Set(curves.series.flatMap((series) => series.points.map((point) => point.x)))].sort((a, b) => a - b);
     const columns = curves.series.map((series) => {
@@ -205,7 +207,7 @@ export function curves(page: Page, first: Query): View {
         if (point.low !== null && point.high !== null) {
           // What lies outside of the plot is cut off, as when an interval is wider than the axis.
           const within = (y: number): number => Math.max(u.bbox.top, Math.min(u.bbox.top + u.bbox.height, y));
-          const [low, high] = [u.valToPos(Math.max(point.low, query.log === "1" ? point.mean / 100 : -Infinity), "y", true), u.valToPos(point.high, "y", true)];
+          const [low, high] = [u.valToPos(Math.max(point.low, isLog() ? point.mean / 100 : -Infinity), "y", true), u.valToPos(point.high, "y", true)];
           ctx.beginPath();
           ctx.moveTo(x, within(low));
           ctx.lineTo(x, within(high));
@@ -332,7 +334,7 @@ export function curves(page: Page, first: Query): View {
     const name = (experiment() ?? "curves").replace(/^.*\//, "").replace(/\.toml$/, "");
     parts.push(
       section("Download", h("div", { class: "row-of" },
-        button("SVG", () => download(`${name}.svg`, new Blob([svgOf(curves, LIGHT, hidden(), query.log === "1")], { type: "image/svg+xml" }))),
+        button("SVG", () => download(`${name}.svg`, new Blob([svgOf(curves, LIGHT, hidden(), isLog())], { type: "image/svg+xml" }))),
         button("PNG", () => void png(name)),
         button("CSV", () => download(`${name}.csv`, new Blob([curves.csv], { type: "text/csv" }))))),
       curves.notes.length > 0 ? section("Notes", ...curves.notes.map((note) => h("p", { class: "quiet" }, note))) : null,
@@ -344,7 +346,7 @@ export function curves(page: Page, first: Query): View {
   const png = async (name: string): Promise<void> => {
     const { curves } = shown as { curves: Curves };
     const picture = new Image();
-    const address = URL.createObjectURL(new Blob([svgOf(curves, LIGHT, hidden(), query.log === "1")], { type: "image/svg+xml" }));
+    const address = URL.createObjectURL(new Blob([svgOf(curves, LIGHT, hidden(), isLog())], { type: "image/svg+xml" }));
     picture.src = address;
     try {
       await picture.decode();

@@ -31,9 +31,12 @@ export function sweeps(page: Page, first: Query): View {
     // What is being typed stays, and so does a button between the two halves of a click.
     if (isTyped(begin) || begin.matches(":active")) return;
     const experiments = page.info.items.filter((item) => item.kind === "experiment");
-    const chosen = query.experiment ?? (page.info.open?.kind === "experiment" ? page.info.open.path : experiments[0]?.path ?? "");
+    /** The experiment of the address, if there is one. */
+    const named = (): string | undefined => experiments.find((item) => item.path === query.experiment)?.path;
+    const chosen = named() ?? (page.info.open?.kind === "experiment" ? page.info.open.path : experiments[0]?.path ?? "");
     refill(
       begin,
+      !query.experiment || named() ? null : problem(new Error(`there is no experiment “${query.experiment}” in the folder that is served`)),
       experiments.length === 0
         ? h("p", { class: "quiet" }, "There is no experiment in this folder.")
         : h("div", { class: "bar" },
@@ -43,7 +46,7 @@ export function sweeps(page: Page, first: Query): View {
             }),
             input("Store", store, (text) => { store = text; }, { placeholder: usual() }),
             input("Threads", jobs, (text) => { jobs = text; }, { inputmode: "numeric", placeholder: "all" }),
-            h("div", { class: "field" }, h("span", null, " "), button("Start", () => void start(query.experiment ?? chosen), { class: "primary" }))),
+            h("div", { class: "field" }, h("span", null, " "), button("Start", () => void start(named() ?? chosen), { class: "primary" }))),
     );
   };
 

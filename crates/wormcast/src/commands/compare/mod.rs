@@ -16,8 +16,7 @@ use super::safety::warn_of_unsafe_points;
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{
-    PlotError, Quantity, SeriesComparison, State, check_comparison, compare_series, file_part, plot_comparison,
-    write_file,
+    Quantity, SeriesComparison, State, check_comparison, compare_series, file_part, plot_comparison, write_file,
 };
 use crate::network::input::is_standard_input;
 use crate::network::text::expected_name;
@@ -121,6 +120,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads_experiment(file, &experiment, &points)
         .check()?;
     // Before anything is made or written.
+    if let (None, Some(last)) = (file, names.last()) {
+        let named = format!("{last}.toml");
+        let is_swept = points.iter().flat_map(|point| &point.coordinates).any(|value| value.text() == *last);
+        if !is_swept && Path::new(&named).is_file() {
+            let message =
+                format!("`{last}` is no value that the built-in experiment sweeps: did you mean the file `{named}`?");
+            return Err(Failure::BadInput(message));
+        }
+    }
     check_comparison(&experiment, names, arguments.y).map_err(Failure::diagnostic)?;
     let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
     warn_of_idle(&experiment, &points, &made)?;
@@ -147,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             plots.push(path.display().to_string());
             write_file(&path, contents).map_err(Failure::failed)
         })?,
-        Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
+        Err(error) if error.is_empty() => Failure::warn(&error.to_string()),
         Err(error) => return Err(Failure::failed(error)),
     }
     match arguments.format {

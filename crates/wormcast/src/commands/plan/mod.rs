@@ -375,8 +375,7 @@ mod tests {
         assert_eq!(said(false, "3,0"), "as promised");
         let start = "the plan of `broken` is not as promised: ";
         assert_eq!(said(true, "1,0;2,0"), format!("{start}no worm delivers to destination 1"));
-        let untold =
-            "worm 0 may deliver to 1,0 on its way, having come from 0,0, which `dependencies` does not include";
+        let untold = "worm 0 may deliver to 1,0 on its way, having come from 0,0, which `dependencies` (in Python `promise`) does not include";
         assert_eq!(said(false, "1,0;2,0"), format!("{start}{untold}"));
     }
 }

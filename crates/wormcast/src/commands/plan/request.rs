@@ -142,30 +142,43 @@ fn without_list(line: &[u8], short: &mut Vec<u8>) -> Option<Vec<u64>> {
     (before.ends_with(KEY) && named == 1 && !short.contains(&b'\\')).then_some(numbers)
 }
 
-/// The numbers up to the end of a list, and what is behind it.
-fn read_numbers(list: &[u8]) -> Option<(Vec<u64>, &[u8])> {
-    const MOST_DIGITS: usize = 10;
+/// The numbers of up to eight digits up to the end of a list, and what is behind it.
+fn read_numbers(mut list: &[u8]) -> Option<(Vec<u64>, &[u8])> {
     let mut numbers = Vec::with_capacity(list.len() / 4 + 1);
-    let (mut number, mut digits) = (0, 0);
-    for (place, &byte) in list.iter().enumerate() {
-        match byte {
+    loop {
+        let (number, digits) = read_number(list);
+        match list.get(digits) {
             // JSON has no zeros in front.
-            b'0'..=b'9' if digits == 0 || (number > 0 && digits < MOST_DIGITS) => {
-                number = 10 * number + u64::from(byte - b'0');
-                digits += 1;
-            }
-            b',' | b']' if digits > 0 => {
+            Some(&end @ (b',' | b']')) if digits == 1 || (digits > 1 && list[0] != b'0') => {
                 numbers.push(number);
-                (number, digits) = (0, 0);
-                if byte == b']' {
-                    return Some((numbers, &list[place + 1..]));
+                list = &list[digits + 1..];
+                if end == b']' {
+                    return Some((numbers, list));
                 }
             }
-            b' ' if digits == 0 => {}
+            Some(b' ') if digits == 0 => list = &list[1..],
             _ => return None,
         }
     }
-    None
+}
+
+/// The number that a text begins with, and how many digits it has, up to eight, all at once: how many there are cannot be foreseen.
+fn read_number(text: &[u8]) -> (u64, usize) {
+    const EACH: u64 = u64::MAX / 0xFF;
+    let word = text.first_chunk().copied().unwrap_or_else(|| {
+        let mut word = [0; 8];
+        word[..text.len()].copy_from_slice(text);
+        word
+    });
+    // A digit becomes its value, everything else more than 9: the highest bits of bytes say which; behind the first that is no digit they may be wrong.
+    let values = u64::from_le_bytes(word) ^ (EACH * u64::from(b'0'));
+    let others = (values.wrapping_add(EACH * (0x7F - 9)) | values) & (EACH * 0x80);
+    let digits = others.trailing_zeros() / 8;
+    // The last digit in the highest byte, and zeros in front; then pairs, fours and all eight are put together.
+    let values = values.checked_shl(64 - 8 * digits).unwrap_or(0);
+    let pairs = (values.wrapping_mul(10) + (values >> 8)) & (EACH / 0x101 * 0xFF);
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF, digits as usize)
 }
 
 impl GivenNode<'_> {
@@ -257,6 +270,28 @@ impl<'de: 'a, 'a> Deserialize<'de> for GivenNodes<'a> {
 mod tests {
     use super::*;
     use crate::network::TopologySpec;
+
+    /// Digits at once are those one by one, whatever is behind them.
+    #[test]
+    fn numbers_are_read_at_once() {
+        let numbers =
+            [0, 1, 9, 10, 99, 100, 1023, 65_535, 99_999, 123_456, 1_000_000, 9_999_999, 12_345_678, 99_999_999];
+        for number in numbers {
+            for end in (0..=u8::MAX).filter(|end| !end.is_ascii_digit()) {
+                for rest in [&b""[..], b"5", b"\xff\xff\xff\xff\xff\xff\xff", b"]}\n", b",12345678"] {
+                    let digits = number.to_string();
+                    let text = [digits.as_bytes(), &[end], rest].concat();
+                    assert_eq!(read_number(&text), (number, digits.len()), "{text:?}");
+                }
+            }
+        }
+        assert_eq!(read_number(b""), (0, 0));
+        assert_eq!(read_number(b"12"), (12, 2));
+        // There may be more of them.
+        assert_eq!(read_number(b"1234567890]").1, 8);
+        assert_eq!(read_numbers(b"123456789]"), None);
+        assert_eq!(read_numbers(b"12345678,7]}"), Some((vec![12_345_678, 7], &b"}"[..])));
+    }
 
     /// Lines that are read in haste mean what they mean when they are read with care.
     #[test]

@@ -367,6 +367,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads("--tables", arguments.tables.as_deref())
         .reads("--multicasts", arguments.multicasts.as_deref());
     let data_on_output = arguments.fabric.files(data_on_output).check()?;
+    let path = |file: &Option<String>| file.as_ref().map(PathBuf::from);
+    check_ending("--export", path(&arguments.export).as_deref(), "`.lfts` or `.txt`")?;
+    check_ending("--numbering", path(&arguments.numbering).as_deref(), "`.csv`")?;
+    check_ending("--witness", path(&arguments.witness).as_deref(), "`.trace`")?;
     check_ending("--links", arguments.links.as_deref(), "`.csv`")?;
     check_ending("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
     check_ending("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;

@@ -12,7 +12,7 @@ use crate::analysis::{
     Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sent, TablesFound,
 };
 use crate::failure::Failure;
-use crate::network::{ChannelId, CycleSvg, Network, NodeId};
+use crate::network::{ChannelId, CycleSvg, Network, NodeId, RouterId};
 
 pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Network) -> Result<(), Failure> {
     let Printed { report: analysis, exported, exported_multicast, repair } = printed;
@@ -78,7 +78,7 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
         }
     }
     if let Some(tables) = &analysis.tables {
-        write_tables(out, tables)?;
+        write_tables(out, tables, network)?;
     }
     if let Some(lanes) = &analysis.lanes {
         write_lanes(out, lanes)?;
@@ -280,7 +280,8 @@ fn worms(closed_by: &ClosedBy) -> String {
 }
 
 /// What is known of tables.
-fn write_tables(out: &mut dyn Write, tables: &TablesFound) -> Result<(), Failure> {
+fn write_tables(out: &mut dyn Write, tables: &TablesFound, network: &Network) -> Result<(), Failure> {
+    let label = |node: u32| network.node_label(NodeId::new(node));
     write_figure(out, "entries", tables.entries)?;
     write_figure(out, "undelivered", format_args!("{} of {} pairs", tables.undelivered_pairs, tables.pairs))?;
     write_figure(out, "forwarding loops", tables.loop_count)?;
@@ -297,8 +298,7 @@ fn write_tables(out: &mut dyn Write, tables: &TablesFound) -> Result<(), Failure
     if !tables.undelivered.is_empty() {
         writeln!(out, "  Messages that do not arrive:")?;
         for lost in tables.undelivered.iter().take(SHOWN) {
-            let [from, to] =
-                lost.names.clone().unwrap_or_else(|| [lost.source, lost.destination].map(|n| n.to_string()));
+            let [from, to] = lost.names.clone().unwrap_or_else(|| [lost.source, lost.destination].map(label));
             writeln!(out, "    {from} to {to}: {}", lost.reason)?;
         }
         more(out, tables.undelivered_pairs)?;
@@ -306,7 +306,7 @@ fn write_tables(out: &mut dyn Write, tables: &TablesFound) -> Result<(), Failure
     if !tables.loops.is_empty() {
         writeln!(out, "  Loops:")?;
         for ring in tables.loops.iter().take(SHOWN) {
-            let name = ring.name.clone().unwrap_or_else(|| format!("node {}", ring.destination));
+            let name = ring.name.clone().unwrap_or_else(|| format!("node {}", label(ring.destination)));
             let channels: Vec<String> = ring.channels.iter().map(ToString::to_string).collect();
             writeln!(out, "    to {name}: {}", channels.join(", "))?;
         }
@@ -317,7 +317,10 @@ fn write_tables(out: &mut dyn Write, tables: &TablesFound) -> Result<(), Failure
         for (place, [router, node]) in tables.missing.iter().take(SHOWN).enumerate() {
             match tables.missing_names.get(place).filter(|_| tables.missing_names.len() == tables.missing.len()) {
                 Some([router, node]) => writeln!(out, "    at {router} for {node}")?,
-                None => writeln!(out, "    at router {router} for node {node}")?,
+                None => {
+                    let router = network.router_label(RouterId::new(*router));
+                    writeln!(out, "    at router {router} for node {}", label(*node))?;
+                }
             }
         }
         more(out, tables.missing_count)?;

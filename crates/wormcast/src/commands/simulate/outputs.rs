@@ -172,17 +172,19 @@ pub(super) fn check_outputs(
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
         return Err(Failure::BadInput(message));
     }
-    check_ending("--waits", arguments.waits.as_deref(), "`.svg`, `.dot` or `.json`")?;
-    check_ending("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
     let files = outputs.iter().fold(Files::default(), |files, (option, path)| files.writes(option, path.as_deref()));
     let read = files.reads_experiment(arguments.experiment.file(), experiment, std::slice::from_ref(point));
     let data_on_output = read.check()?;
-    for (option, path) in [
-        ("--deliveries", &arguments.deliveries),
-        ("--channels", &arguments.channels),
-        ("--buffers", &arguments.buffers),
+    for (option, path, endings) in [
+        ("--timeline", &arguments.timeline, "`.json`"),
+        ("--replay", &arguments.replay, "`.replay`"),
+        ("--deliveries", &arguments.deliveries, "`.csv`"),
+        ("--channels", &arguments.channels, "`.csv`"),
+        ("--buffers", &arguments.buffers, "`.csv`"),
+        ("--waits", &arguments.waits, "`.svg`, `.dot` or `.json`"),
+        ("--heat-map", &arguments.heat_map, "`.svg`"),
     ] {
-        check_ending(option, path.as_deref(), "`.csv`")?;
+        check_ending(option, path.as_deref(), endings)?;
     }
     for path in outputs.iter().filter_map(|(_, path)| path.as_ref()).filter(|path| !is_output(path)) {
         check_file(path).map_err(Failure::failed)?;

@@ -91,7 +91,7 @@ fn write_course(
         write_figure(out, "saturated", format!("yes: messages pile up{lower}"))?;
     } else if result.trend == Some(true) {
         write_figure(out, "window", format!("too short: the mean latency depends on it{more}"))?;
-    } else if steady && result.trend.is_none() && messages.measured > 0 {
+    } else if steady && result.trend.is_none() && messages.measured > 0 && messages.in_flight > 0 {
         let undecided = if interrupted {
             "cut short by the interruption: whether messages pile up is not known".to_owned()
         } else {
