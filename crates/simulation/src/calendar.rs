@@ -59,7 +59,8 @@ impl<E: Copy + Ord> Calendar<E> {
         }
     }
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "of nearly every event")]
+    #[inline(always)]
     fn push_near(&mut self, at: Cycle, event: E) {
         let place = self.place(at);
         if self.places[place] == EMPTY {
@@ -89,7 +90,8 @@ impl<E: Copy + Ord> Calendar<E> {
 
     /// Takes the events of cycle `now`, in order; returns how many there are. They [stay in their place](Self::taken) until they are [cleared](Self::clear): nothing is added
     /// there before. Cycles must not decrease.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "from one place")]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Cycle) -> usize {
         debug_assert!(now >= self.now && self.taken == EMPTY);
         self.now = now;

@@ -369,7 +369,8 @@ impl Arbiter {
         first..first + count as usize
     }
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "which pool it is, is mostly known")]
+    #[inline(always)]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
         if self.single_ports {
             let queue = self.queue_of(pool);

@@ -1,12 +1,14 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
+use std::ops::Range;
+
 use wormcast_network::{ChannelId, ChannelKind, NodeId};
 
 use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{Flits, PathRoute, Route, UNKNOWN, Vertex};
+use super::worm::{Flits, PathRoute, Route, UNKNOWN, Vertex, several_at};
 use crate::config::switching::BranchReplication;
 use crate::contention_free::{WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
@@ -101,10 +103,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "once a message")]
     #[inline(always)]
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
-        for place in 0.. {
+        let Route::Path(route, _) = &mut self.worms[slot as usize].route else { return };
+        for place in route.takes_deliveries(vertex) {
             let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-            let Some(channel) = route.consumption(vertex).nth(place) else { return };
-            self.consume(slot, vertex, channel);
+            self.consume(slot, vertex, route.consumption_at(place));
         }
     }
 
@@ -240,7 +242,7 @@ impl<'a, O: Observer> Departures<'a, O> {
             self.reports.link_settled(departs, link, self.flits);
             // On nearly every hop there is a link and nothing else.
             if delivers {
-                self.ends_delivery(route, vertex, departs);
+                self.ends_delivery(route, vertex, departs, route.places_of_consumption(vertex));
             }
         } else {
             self.found_other(route, vertex, departs);
@@ -253,8 +255,57 @@ impl<'a, O: Observer> Departures<'a, O> {
         if vertex == 1 {
             route.gives_port_back(self.slot, self.flits, self.channels, self.reports);
             if route.delivers(1) {
-                self.ends_delivery(route, 1, departs);
+                self.ends_delivery(route, 1, departs, route.places_of_consumption(1));
             }
+        }
+    }
+
+    /// The worm has been granted everything: finds and puts down all departures that are not known, and does the same for them as [`found`](Self::found). Returns whether it could:
+    /// where links need nothing but to be given back, and no flit has stayed too long to be put down in short.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
+    pub(crate) fn found_rest(&mut self, route: &mut PathRoute, settled: u32, buffer: u32) -> bool {
+        let (slot, flits, last_flit) = (self.slot, self.flits, Cycle::from(self.flits - 1));
+        if O::PART || !self.simple || !route.has_room_until(settled, self.now + last_flit) {
+            return false;
+        }
+        let mut held_until = 0;
+        let mut when = |leaves: Cycle| {
+            // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
+            let departs = held_until.max(leaves + last_flit);
+            held_until = departs.saturating_sub(Cycle::from(buffer));
+            departs
+        };
+        let (channels, reports) = (&mut *self.channels, &mut *self.reports);
+        route.departs_from_last(settled.max(2), |leaves, link| {
+            let departs = when(leaves);
+            channels.free_one(slot, link, departs + 1);
+            reports.link_settled(departs, link, flits);
+            departs
+        });
+        if settled < 2 {
+            route.departs_when(1, &mut when);
+            route.gives_port_back(slot, flits, channels, reports);
+        }
+        if settled == 0 {
+            route.departs_when(0, when);
+        }
+        self.end_deliveries(route, settled);
+        true
+    }
+
+    /// Does what follows from the departures at the vertices from the first one on that deliver.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
+    fn end_deliveries(&mut self, route: &PathRoute, first: u32) {
+        let Some(several) = route.several() else {
+            return self.ends_delivery(route, route.last(), route.departs(route.last()), 0..1);
+        };
+        let mut next = several.partition_point(|at| at.0 < first);
+        while let Some(&(vertex, _)) = several.get(next) {
+            let places = several_at(several, vertex, next);
+            next = places.end;
+            self.ends_delivery(route, vertex, route.departs(vertex), places);
         }
     }
 
@@ -263,15 +314,15 @@ impl<'a, O: Observer> Departures<'a, O> {
     fn found_other(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
         route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
         if route.delivers(vertex) {
-            self.ends_delivery(route, vertex, departs);
+            self.ends_delivery(route, vertex, departs, route.places_of_consumption(vertex));
         }
     }
 
     /// The cycle of a delivery is known: gives the consumption channels back, and arranges it.
     #[inline(never)]
-    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
+    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32, departs: Cycle, places: Range<usize>) {
         let consumed = self.flits - self.addresses.unwrap_or(0);
-        route.ends_delivery(self.slot, (vertex, departs), consumed, self.channels, self.reports);
+        route.ends_delivery(self.slot, (places, departs), consumed, self.channels, self.reports);
         let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
         self.channels.deliver(self.now, departs, event);
     }
@@ -296,7 +347,8 @@ impl PathRoute {
         }
         let delivers = self.delivers(vertex);
         if delivers {
-            self.ends_delivery(slot, (vertex, self.departs(vertex)), flits - addresses.unwrap_or(0), channels, reports);
+            let places = self.places_of_consumption(vertex);
+            self.ends_delivery(slot, (places, self.departs(vertex)), flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
     }
@@ -342,19 +394,20 @@ impl PathRoute {
     fn ends_delivery<O: Observer>(
         &self,
         slot: u32,
-        (vertex, at): (u32, Cycle),
+        (places, at): (Range<usize>, Cycle),
         consumed: u32,
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        self.each_consumption(vertex, |channel| {
+        for place in places {
+            let channel = self.consumption_at(place);
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
                 channels.free_port(slot, channel, at + 1);
             }
             reports.settled(at, channel, consumed);
-        });
+        }
     }
 
     /// Calls `visit` with each link that the worm holds and gives back in a cycle that is known and not before `now`: that cycle, and the flits that will
@@ -411,9 +464,11 @@ impl PathRoute {
                 if addresses.is_some() {
                     self.rest_mut().stripped += 1;
                 }
-                let consumed = flits - addresses.unwrap_or(0);
-                let channels = self.consumption(self.tail).filter(|_| O::RELEASES);
-                channels.for_each(|channel| reports.observer.released(departs, worm, channel, consumed));
+                if O::RELEASES {
+                    let consumed = flits - addresses.unwrap_or(0);
+                    let channels = self.consumption(self.tail);
+                    channels.for_each(|channel| reports.observer.released(departs, worm, channel, consumed));
+                }
             }
             self.tail += 1;
         }

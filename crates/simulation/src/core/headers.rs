@@ -27,13 +27,16 @@ pub(crate) struct Headers {
 /// Headers in the order of cycles.
 #[derive(Default)]
 struct Queue {
-    /// Those of later cycles, and the first of them that is not gone.
+    /// Those of later cycles, behind others that are gone, or that are those of the cycle at hand.
     headers: Vec<Routed>,
     taken: usize,
     /// The worm of the last of them, if none has come before one with a greater id; otherwise more than any.
     last: u64,
-    /// Those of the cycle at hand.
+    /// Those of the cycle at hand, if they are not still among the others; the place of the first, and how many there are.
     due: Vec<Routed>,
+    among: bool,
+    first: usize,
+    count: usize,
     /// Scratch: those of a cycle that are not where they belong.
     others: Vec<Routed>,
 }
@@ -69,21 +72,27 @@ impl Headers {
         } else if !in_order {
             self.entering.order();
         }
-        self.entering.due.len()
+        self.entering.count
     }
 
     /// Puts the headers that are freed in this cycle among those that enter routers.
     #[inline(never)]
     fn take_freed(&mut self, now: Cycle) {
         self.freed.take(now);
-        self.entering.due.append(&mut self.freed.due);
-        self.entering.order();
+        let Self { entering, freed } = self;
+        if std::mem::take(&mut entering.among) {
+            entering.due.extend_from_slice(&entering.headers[entering.first..][..entering.count]);
+            entering.first = 0;
+        }
+        entering.due.extend_from_slice(freed.due());
+        entering.count = entering.due.len();
+        entering.order();
     }
 
     /// The header at a place, in the order of worms, until the next cycle's are taken.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Routed {
-        self.entering.due[place]
+        self.entering.at(place)
     }
 }
 
@@ -101,6 +110,19 @@ impl Queue {
         self.headers.get(self.taken).map(|header| header.at)
     }
 
+    /// One of those of the cycle at hand.
+    #[inline]
+    fn at(&self, place: usize) -> Routed {
+        let list = if self.among { &self.headers } else { &self.due };
+        list[self.first + place]
+    }
+
+    /// All of them.
+    fn due(&self) -> &[Routed] {
+        let list = if self.among { &self.headers } else { &self.due };
+        &list[self.first..][..self.count]
+    }
+
     /// Takes those of a cycle; returns whether they are known to be in the order of worms.
     #[allow(clippy::inline_always, reason = "in every cycle")]
     #[inline(always)]
@@ -109,70 +131,57 @@ impl Queue {
         match self.headers.last() {
             // Mostly all of them, where routing takes no time.
             Some(last) if last.at == now && self.taken == 0 => {
-                std::mem::swap(&mut self.due, &mut self.headers);
+                let empty = std::mem::take(&mut self.due);
+                self.due = std::mem::replace(&mut self.headers, empty);
+                (self.among, self.first, self.count) = (false, 0, self.due.len());
                 std::mem::take(&mut self.last) < u64::MAX
             }
-            Some(_) => {
-                self.take_first(now);
-                false
+            _ if self.next() == Some(now) => self.take_first(now),
+            _ => {
+                if self.taken == self.headers.len() {
+                    self.headers.clear();
+                    (self.taken, self.last) = (0, 0);
+                }
+                self.count = 0;
+                true
             }
-            None => true,
         }
     }
 
-    /// Takes those of a cycle, of others that are later.
-    #[inline(never)]
-    fn take_first(&mut self, now: Cycle) {
-        let waiting = self.headers[self.taken..].iter();
-        self.due.extend(waiting.take_while(|header| header.at == now));
-        self.taken += self.due.len();
-        if self.taken == self.headers.len() {
-            self.headers.clear();
-            self.taken = 0;
-        } else if self.taken > 64 && self.taken > self.headers.len() / 2 {
-            self.headers.drain(..self.taken);
-            self.taken = 0;
+    /// Takes those of a cycle, of others that are later; returns whether they are in the order of worms.
+    #[allow(clippy::inline_always, reason = "in every cycle, where routing takes time")]
+    #[inline(always)]
+    fn take_first(&mut self, now: Cycle) -> bool {
+        if self.taken > 64 && self.taken > self.headers.len() / 2 {
+            self.forget_taken();
         }
+        let (mut in_order, mut last) = (true, (0, 0));
+        let mut next = self.taken;
+        while let Some(header) = self.headers.get(next)
+            && header.at == now
+        {
+            in_order &= last <= header.order();
+            last = header.order();
+            next += 1;
+        }
+        (self.among, self.first, self.count) = (true, self.taken, next - self.taken);
+        self.taken = next;
+        in_order
+    }
+
+    #[inline(never)]
+    fn forget_taken(&mut self) {
+        self.headers.drain(..self.taken);
+        self.taken = 0;
     }
 
     /// Puts those of a cycle in order.
     #[inline(never)]
     fn order(&mut self) {
-        if !self.due.is_sorted_by_key(Routed::order) {
-            self.put_in_order();
-        }
-    }
-
-    /// Most are in order: behind those that were granted what they had waited for, which come first. So the longest part that is in order stays together, and
-    /// the others are put between.
-    fn put_in_order(&mut self) {
-        let headers = &mut self.due[..];
-        if headers.len() <= FEW {
-            return sort(headers, Routed::order);
-        }
-        let (mut longest, mut begin) = (0..0, 0);
-        for end in 1..=headers.len() {
-            if headers.get(end).is_none_or(|next| headers[end - 1].order() > next.order()) {
-                if end - begin > longest.len() {
-                    longest = begin..end;
-                }
-                begin = end;
-            }
-        }
-        self.others.clear();
-        self.others.extend_from_slice(&headers[..longest.start]);
-        self.others.extend_from_slice(&headers[longest.end..]);
-        sort(&mut self.others, Routed::order);
-        let mut next = self.others.len();
-        headers.copy_within(longest, next);
-        let mut place = 0;
-        for other in &self.others {
-            while next < headers.len() && headers[next].order() < other.order() {
-                headers[place] = headers[next];
-                (place, next) = (place + 1, next + 1);
-            }
-            headers[place] = *other;
-            place += 1;
+        let list = if self.among { &mut self.headers } else { &mut self.due };
+        let due = &mut list[self.first..][..self.count];
+        if !due.is_sorted_by_key(Routed::order) {
+            put_in_order(due, &mut self.others);
         }
     }
 
@@ -182,6 +191,38 @@ impl Queue {
         // Once one comes too late, so do all: none has a greater id.
         self.last = if header.worm <= self.last { u64::MAX } else { header.worm };
         self.headers.push(header);
+    }
+}
+
+/// Most are in order: behind those that were granted what they had waited for, which come first. So the longest part that is in order stays together, and
+/// the others are put between.
+fn put_in_order(headers: &mut [Routed], others: &mut Vec<Routed>) {
+    if headers.len() <= FEW {
+        return sort(headers, Routed::order);
+    }
+    let (mut longest, mut begin) = (0..0, 0);
+    for end in 1..=headers.len() {
+        if headers.get(end).is_none_or(|next| headers[end - 1].order() > next.order()) {
+            if end - begin > longest.len() {
+                longest = begin..end;
+            }
+            begin = end;
+        }
+    }
+    others.clear();
+    others.extend_from_slice(&headers[..longest.start]);
+    others.extend_from_slice(&headers[longest.end..]);
+    sort(others, Routed::order);
+    let mut next = others.len();
+    headers.copy_within(longest, next);
+    let mut place = 0;
+    for other in &*others {
+        while next < headers.len() && headers[next].order() < other.order() {
+            headers[place] = headers[next];
+            (place, next) = (place + 1, next + 1);
+        }
+        headers[place] = *other;
+        place += 1;
     }
 }
 

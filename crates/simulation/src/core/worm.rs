@@ -3,6 +3,8 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
+use std::ops::Range;
+
 use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{RoutingRelation, VcRange};
@@ -218,6 +220,7 @@ impl PathRest {
         exit: None,
         waypoint: None,
         consumption: Vec::new(),
+        delivered: 0,
         stops: Vec::new(),
         virtual_channels: Vec::new(),
         far: Vec::new(),
@@ -230,7 +233,7 @@ impl PathRest {
 
     /// Forgets all of it, but keeps the memory.
     fn clear(&mut self) {
-        (self.exit, self.waypoint) = (None, None);
+        (self.exit, self.waypoint, self.delivered) = (None, None, 0);
         (self.stripped, self.strip_at, self.window_end) = (0, Cycle::MAX, 0);
         self.consumption.clear();
         self.stops.clear();
@@ -248,6 +251,8 @@ pub(crate) struct PathRest {
     pub(crate) waypoint: Option<RouterId>,
     /// (vertex, consumption channel) for the nodes that get the message, in order, if there are several stops.
     consumption: Vec<(u32, ChannelId)>,
+    /// How many of them have delivered.
+    delivered: usize,
     stops: Vec<NodeId>,
     /// By vertex, the virtual channel that leads to it; 0 for those that are not listed.
     virtual_channels: Vec<u32>,
@@ -263,6 +268,17 @@ pub(crate) struct PathRest {
     pub(crate) strip_at: Cycle,
     /// Vertices before this one have been looked at for when the last flit leaves, if something was stripped (worm engine).
     pub(crate) window_end: u32,
+}
+
+/// The places of what is listed for a vertex, from the first one on.
+#[inline]
+pub(super) fn several_at(listed: &[(u32, ChannelId)], vertex: u32, first: usize) -> Range<usize> {
+    debug_assert!(listed.get(first).is_some_and(|at| at.0 == vertex));
+    let mut end = first;
+    while listed.get(end).is_some_and(|at| at.0 == vertex) {
+        end += 1;
+    }
+    first..end
 }
 
 /// A vertex of a path worm: 16 bytes, which are most of what is read and written of a network that does not fit into a cache.
@@ -469,17 +485,41 @@ impl PathRoute {
     /// The consumption channels held at a vertex.
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
-        let several = &self.rest().consumption;
-        let several = &several[several.partition_point(|at| at.0 < vertex)..];
-        let several = several.iter().take_while(move |at| at.0 == vertex).map(|&(_, channel)| channel);
-        let only = !self.several_stops && self.delivers(vertex);
-        only.then_some(self.consumption).into_iter().chain(several)
+        let places = if self.delivers(vertex) { self.places_of_consumption(vertex) } else { 0..0 };
+        places.map(|place| self.consumption_at(place))
     }
 
-    /// As [`consumption`](Self::consumption), where some are held: calls `visit` with each.
+    /// All consumption channels of a worm that has several stops, with their vertices.
+    pub(super) fn several(&self) -> Option<&[(u32, ChannelId)]> {
+        self.several_stops.then(|| &self.rest().consumption[..])
+    }
+
+    /// The places of those among all of the worm, where some are held.
     #[inline]
-    pub(super) fn each_consumption(&self, vertex: u32, mut visit: impl FnMut(ChannelId)) {
-        if self.several_stops { self.consumption(vertex).for_each(visit) } else { visit(self.consumption) }
+    pub(super) fn places_of_consumption(&self, vertex: u32) -> Range<usize> {
+        if !self.several_stops {
+            return 0..1;
+        }
+        let several = &self.rest().consumption;
+        several_at(several, vertex, several.partition_point(|at| at.0 < vertex))
+    }
+
+    /// The same, of the next vertex that delivers.
+    #[inline]
+    pub(super) fn takes_deliveries(&mut self, vertex: u32) -> Range<usize> {
+        if !self.several_stops {
+            return 0..1;
+        }
+        let rest = self.rest_mut();
+        let places = several_at(&rest.consumption, vertex, rest.delivered);
+        rest.delivered = places.end;
+        places
+    }
+
+    /// The one at a place.
+    #[inline]
+    pub(super) fn consumption_at(&self, place: usize) -> ChannelId {
+        if self.several_stops { self.rest().consumption[place].1 } else { self.consumption }
     }
 
     /// The first of them, or `NONE`.
@@ -509,7 +549,8 @@ impl PathRoute {
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "from one place")]
+    #[inline(always)]
     pub(crate) fn push(
         &mut self,
         now: Cycle,
@@ -672,6 +713,30 @@ impl PathRoute {
             self.adds_far(vertex, departs);
         }
         Vertex { departs, entered_by, delivers: delivers != 0 }
+    }
+
+    /// Whether all vertices from this one on can be put down in a [`Hop`] each, if the last flit has left them by a cycle.
+    #[inline]
+    pub(super) fn has_room_until(&self, vertex: u32, end: Cycle) -> bool {
+        end - self.hop(vertex).leaves < Cycle::from(Hop::FAR)
+    }
+
+    /// The last flit leaves the vertices from `first` on, which are behind links and [have room](Self::has_room_until) for that, in the cycles that `when` says, from the last one on: it is
+    /// told when the first one has, and the link.
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    pub(super) fn departs_from_last(&mut self, first: u32, mut when: impl FnMut(Cycle, ChannelId) -> Cycle) {
+        debug_assert!(first > 1 && self.complete);
+        let mut vertex = self.end - 1;
+        let hops = &mut *self.hops;
+        let mask = hops.len() - 1;
+        let mut hop = hops[vertex as usize & mask];
+        while vertex >= first {
+            let before = hops[(vertex - 1) as usize & mask];
+            let departs = when(hop.leaves, before.left_by);
+            hops[vertex as usize & mask].stays = (departs - hop.leaves) as u32 | hop.stays & Hop::DELIVERS;
+            (hop, vertex) = (before, vertex - 1);
+        }
     }
 
     #[cold]

@@ -205,6 +205,7 @@ impl Recorder {
     }
 
     /// Reserves memory for another message; `false` if there is not enough.
+    #[inline]
     pub(crate) fn has_room(&mut self) -> bool {
         let some = self.open.len() / 16 + 1;
         self.open.len() < self.open.capacity()

@@ -65,10 +65,10 @@ impl Pace {
         self.flits.div_ceil(self.buffer)
     }
 
-    /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
-    fn weight(self, m: u32, route: &PathRoute) -> i64 {
-        let (leaves, first) = (route.leaves(m), route.first_flit(m));
-        leaves as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(first)
+    /// h(m) - mB - f(m), where f(m) is `first`: what vertex m contributes to the maxima of windows, less what depends on the window's start.
+    #[inline]
+    fn weight(self, m: u32, first: u32, route: &PathRoute) -> i64 {
+        route.leaves(m) as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(first)
     }
 }
 
@@ -240,7 +240,8 @@ impl PathTimes {
         if self.window.capacity() == 0 {
             self.window = spare.pop().unwrap_or_default();
         }
-        let weight = pace.weight(vertex, route);
+        let first_flit = if self.strips { route.first_flit(vertex) } else { 1 };
+        let weight = pace.weight(vertex, first_flit, route);
         let first = self.first as usize;
         while self.window.len() > first && self.window.last().is_some_and(|late| late.weight <= weight) {
             self.window.pop();
@@ -308,7 +309,8 @@ impl PathTimes {
     }
 
     /// The times where nothing is stripped and all windows reach to the path's end: running maxima from there.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn settle_rest<O: Observer>(
         &mut self,
         route: &mut PathRoute,
@@ -316,20 +318,26 @@ impl PathTimes {
         pace: Pace,
         departures: &mut Departures<'_, O>,
     ) {
+        let settled = std::mem::replace(&mut self.settled, known);
+        if !departures.found_rest(route, settled, pace.buffer) {
+            Self::settle_rest_each(route, (settled, known), pace, departures);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_rest_each<O: Observer>(
+        route: &mut PathRoute,
+        (settled, known): (u32, u32),
+        pace: Pace,
+        departures: &mut Departures<'_, O>,
+    ) {
         let mut held_until = 0;
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
-        let links = self.settled.max(2)..known;
-        for vertex in links.rev() {
+        for vertex in (settled..known).rev() {
             let found = route.departs_when(vertex, |leaves| held_until.max(leaves + Cycle::from(pace.flits - 1)));
             held_until = found.departs.saturating_sub(Cycle::from(pace.buffer));
             departures.found(route, vertex, found);
         }
-        for vertex in (self.settled..2).rev() {
-            let found = route.departs_when(vertex, |leaves| held_until.max(leaves + Cycle::from(pace.flits - 1)));
-            held_until = found.departs.saturating_sub(Cycle::from(pace.buffer));
-            departures.found_at_sender(route, vertex, found.departs);
-        }
-        self.settled = known;
     }
 
     /// Flits that have entered a vertex in cycles before `now`.
