@@ -167,9 +167,16 @@ impl<E: Copy + Ord> Calendar<E> {
 
 /// Most cycles have few events, too few for a general sort to pay off.
 #[inline(never)]
-pub(crate) fn sort<E, K: Ord>(due: &mut [E], key: impl Fn(&E) -> K) {
+pub(crate) fn sort<E: Copy, K: Ord>(due: &mut [E], key: impl Fn(&E) -> K) {
     if due.len() > 12 {
         due.sort_unstable_by_key(key);
+        return;
+    }
+    // Which of two comes first is hard to foresee: without a branch.
+    if let [first, second] = due {
+        let pair = [*first, *second];
+        let later = usize::from(key(&pair[1]) < key(&pair[0]));
+        (*first, *second) = (pair[later], pair[1 - later]);
         return;
     }
     for end in 1..due.len() {

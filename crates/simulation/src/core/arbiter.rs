@@ -178,6 +178,8 @@ pub(crate) struct Arbiter {
     /// Requests that were granted in this cycle. Their places are free from the next one on, in the order of keys, however early in the cycle they were
     /// granted: where several requests of a worm can be named in a deadlock, their places decide.
     granted_now: Vec<(Key, u32)>,
+    /// Whether all worms have one request at most, so that it does not matter which places are free.
+    one_request: bool,
     /// Requests that something has changed for: the only ones that a pass has to look at.
     work: BinaryHeap<Reverse<(Key, u32)>>,
     /// Queues that have to be woken in a later cycle, because one of their channels becomes free then.
@@ -208,6 +210,7 @@ impl Arbiter {
             requests: Vec::new(),
             free_requests: Vec::new(),
             granted_now: Vec::new(),
+            one_request: true,
             work: BinaryHeap::new(),
             wakes: Vec::new(),
             pending: 0,
@@ -215,6 +218,11 @@ impl Arbiter {
             granted: None,
             free: Vec::new(),
         }
+    }
+
+    /// From now on worms may have several requests.
+    pub(crate) fn takes_branching(&mut self) {
+        self.one_request = false;
     }
 
     /// Has it count the loads of links.
@@ -237,6 +245,12 @@ impl Arbiter {
     #[inline]
     pub(crate) fn read(&self, queue: u32) -> u32 {
         self.queues.lines.get(queue as usize).map_or(0, |line| line.to.raw())
+    }
+
+    /// The router that a link enters, from where its next grant looks anyway.
+    #[inline]
+    pub(crate) fn end_of(&self, link: ChannelId) -> RouterId {
+        self.queues.lines[link.index()].to
     }
 
     /// The slot of the first worm that waits in a queue, or `NONE`.
@@ -478,7 +492,11 @@ impl Arbiter {
         request.live = false;
         let to = (request.only == Only::Link).then_some(line.to);
         let granted = (request.worm, request.vertex, request.channel, to);
-        self.granted_now.push((request.key, index));
+        if self.one_request {
+            self.free_requests.push(index);
+        } else {
+            self.granted_now.push((request.key, index));
+        }
         // The next has to wait.
         self.queues.remove_first(queue as usize);
         self.pending -= 1;

@@ -110,6 +110,23 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
     }
 
+    /// The last flit of a path worm crosses the consumption channels at a vertex, in this cycle; behind the last ones nothing is left of it.
+    #[inline]
+    pub(crate) fn deliver_path(&mut self, slot: u32, vertex: u32) {
+        self.deliver(slot, vertex);
+        let Route::Path(route, flits) = &mut self.worms[slot as usize].route else { return };
+        let done = route.complete && vertex == route.last();
+        if done {
+            F::retire(flits, &mut self.spare);
+        }
+        if O::RELEASES {
+            self.report_departures(slot, self.now + 1);
+        }
+        if done {
+            self.finish(slot);
+        }
+    }
+
     /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
     #[allow(clippy::inline_always, reason = "once a message")]
     #[inline(always)]

@@ -142,7 +142,7 @@ impl Queue {
                     self.headers.clear();
                     (self.taken, self.last) = (0, 0);
                 }
-                self.count = 0;
+                (self.among, self.first, self.count) = (false, 0, 0);
                 true
             }
         }

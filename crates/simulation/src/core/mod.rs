@@ -67,6 +67,13 @@ pub(crate) struct Core<'a, O, F: Flits> {
     scattered: bool,
     /// Whether paths ask for what the relation offers them and nothing else.
     plain: bool,
+    /// Whether the relation is asked for ways of paths: where it says none, it is asked for lists alone.
+    finds_ways: bool,
+    /// Whether paths start and deliver at once: as far as nobody is told of all that happens in its order, and until a worm branches, which may have several requests, the order of which
+    /// counts.
+    at_once: bool,
+    /// Whether worms come last in the cycle in which they need no startup: then, only those of the same node care when in the cycle they start.
+    start_last: bool,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     pub(crate) next_worm: u64,
@@ -123,11 +130,15 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let one_channel = config.virtual_channels == 1 && lags.is_empty();
         let plain_links = one_channel && !arbiter.selector.counts_flits() && !config.header.strips_paths();
         let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
+        let at_once = F::AT_ONCE && !(O::RELEASES || O::WAITS || O::PART);
         Self {
             network,
             routing,
             spread,
             plain,
+            finds_ways: plain,
+            at_once,
+            start_last: at_once && config.startup == 0 && config.startup_mode == StartupMode::Serial,
             scattered: network.channels() >= SCATTERED,
             descent,
             division,
@@ -244,6 +255,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
+                    (self.at_once, self.start_last) = (false, false);
+                    self.channels.arbiter.takes_branching();
                     let route = tree_route::route(std::mem::take(tree), worm.flits, length, self.config.header);
                     let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
                     worm.route = Route::Tree(Box::new(route), flits);
@@ -272,7 +285,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let (mut place, end) = (0, self.channels.headers.take(self.now));
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
-        } else if !self.fresh.is_empty() {
+        } else if !self.start_last && !self.fresh.is_empty() {
             self.start_fresh();
         }
         while place < end {
@@ -286,6 +299,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 self.request(slot, vertex);
                 place += 1;
             }
+        }
+        // Behind those of all other worms, their headers are in order.
+        if !self.fresh.is_empty() {
+            self.start_fresh();
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -345,7 +362,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
             let event = self.channels.calendar.taken()[place];
             let (slot, kind) = (event.slot, event.kind());
-            if kind != Kind::Ready && !self.fresh.is_empty() {
+            if kind != Kind::Ready && !self.fresh.is_empty() && !self.start_last {
                 self.start_fresh();
             }
             match kind {
@@ -357,6 +374,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                     self.reminded.push(slot);
                 }
                 Kind::Wake => self.wake(event.queue()),
+                Kind::Delivers if self.at_once => self.deliver_path(slot, event.vertex),
                 Kind::Delivers => self.channels.delivering.push(event),
                 Kind::Enters => {
                     self.worms[slot as usize].timers -= 1;
@@ -365,7 +383,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
         }
         self.channels.calendar.clear();
-        if !self.fresh.is_empty() {
+        if !self.fresh.is_empty() && !self.start_last {
             self.start_fresh();
         }
     }

@@ -86,10 +86,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             return self.request_tree(slot, vertex);
         };
         // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
-        let link = match route.straight_on(self.network) {
-            None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
-            link => link,
-        };
+        let mut link = route.goes_by(self.network);
+        if link.is_none() && self.finds_ways && route.at != route.heads_for && worm.virtual_channels == VcRange::ANY {
+            self.finds_ways = route.find_way(self.routing, |link| channels.arbiter.end_of(link));
+            link = route.goes_by(self.network);
+        }
+        debug_assert!(link.is_none_or(|link| {
+            self.routing.straight(route.at, route.heads_for).is_some_and(|way| way.first == link)
+        }));
         let Some(link) = link else { return self.request_stop(slot, vertex) };
         let Some(to) = channels.arbiter.take_one(link, slot) else {
             return self.wait_for_one(slot, vertex, link, None);
@@ -125,7 +129,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// Does what follows from a path's grant at a vertex, or has it done.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
-    fn carry_on(&mut self, slot: u32, vertex: u32, follows: Follows) {
+    pub(super) fn carry_on(&mut self, slot: u32, vertex: u32, follows: Follows) {
         match follows {
             Follows::Nothing => {}
             Follows::Departures => self.settle(slot, vertex),
@@ -266,7 +270,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         self.reports.observer.granted(self.now, self.worms[slot as usize].id, channel);
         self.first_hop(slot, channel);
-        self.granted.push((slot, 0));
+        self.begins(slot);
     }
 
     /// A path is granted the one consumption channel of its last stop.

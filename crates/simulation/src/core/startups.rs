@@ -1,10 +1,11 @@
 //! Startups: each node's worms wait for its processor or for one of its ports (model.md, rules 5 and 6).
 
 use wormcast_network::{ChannelId, NodeId};
+use wormcast_routing::VcRange;
 
 use super::arbiter::{NONE, Pool};
 use super::event::{Event, Kind};
-use super::worm::{Flits, WormState};
+use super::worm::{Flits, Place, Surroundings, WormState};
 use super::{Core, Route};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
@@ -107,12 +108,24 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
                     self.reports.observer.granted(self.now, id, channel);
                     self.first_hop(slot, channel);
-                    self.granted.push((slot, 0));
+                    self.begins(slot);
                 } else {
                     self.wait_for_pool(slot, 0, pool);
                 }
             }
         }
+    }
+
+    /// A worm that is prepared has got its injection channel in this cycle.
+    #[inline]
+    pub(super) fn begins(&mut self, slot: u32) {
+        if !self.at_once {
+            return self.granted.push((slot, 0));
+        }
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
+        let at = Place { slot, vertex: 0, now: *now };
+        let follows = F::starts(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, 0, follows);
     }
 
     /// The injection channel is granted.
@@ -123,6 +136,10 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         match &mut worm.route {
             Route::Path(route, _) => {
                 route.begin(self.now, injection, self.network.entry_of(worm.from), &mut self.hops);
+                if self.finds_ways && worm.virtual_channels == VcRange::ANY {
+                    let arbiter = &self.channels.arbiter;
+                    self.finds_ways = route.find_way(self.routing, |link| arbiter.end_of(link));
+                }
             }
             Route::Tree(route, _) => {
                 route.vertices[0].granted = true;

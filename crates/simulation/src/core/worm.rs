@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use wormcast_multicast::{HeaderFlit, Tree};
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{RoutingRelation, VcRange};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, Shape};
+use wormcast_routing::{RoutingRelation, Straight, VcRange};
 
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
@@ -125,6 +125,24 @@ pub trait Flits {
         &[]
     }
 
+    /// Whether what follows from a path's start or delivery in the same cycle concerns the same worm alone, so that it does not matter when in the cycle that is seen to.
+    const AT_ONCE: bool = false;
+
+    /// A path worm was granted its injection channel in this cycle and is prepared. What follows from it that has still to be done.
+    fn starts<O: Observer>(
+        _worm: &mut WormState<Self>,
+        _at: Place,
+        _surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> Follows
+    where
+        Self: Sized,
+    {
+        Follows::Movement
+    }
+
+    /// A path worm has delivered everything: gives its memory back.
+    fn retire(_: &mut Self::OfPath, _: &mut Self::Spare) {}
+
     /// The first vertex of a path worm whose departure is not known.
     fn settled(_: &Self::OfPath) -> u32 {
         u32::MAX
@@ -195,9 +213,8 @@ pub(crate) struct PathRoute {
     pub(crate) tail: u32,
     /// The router of the last vertex.
     pub(crate) at: RouterId,
-    /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
-    ahead: u32,
-    position: u32,
+    /// What is known of the way ahead.
+    way: Way,
     pub(crate) heads_for: RouterId,
     /// The position in `stops` of the next stop, whose router that is.
     next_stop: u32,
@@ -213,6 +230,68 @@ pub(crate) struct PathRoute {
     /// Whether `rest` is about this worm, and not about another one that was in its slot before.
     has_rest: bool,
     rest: Option<Box<PathRest>>,
+}
+
+/// The way of a path as far as it is known: up to four parts of 16 bits, the next one last. In each the worm leaves so many routers, 10 bits, by their output at the same position, 6 bits.
+/// A header that turns goes on without having to ask, and without a branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Way(u64);
+
+impl Way {
+    const UNKNOWN: Self = Self(0);
+    const PART: u32 = 16;
+    const COUNT: u32 = 10;
+    const MOST: u32 = (1 << Self::COUNT) - 1;
+
+    #[inline]
+    fn of(routing: &dyn RoutingRelation, from: RouterId, target: RouterId, to: impl Fn(ChannelId) -> RouterId) -> Self {
+        let network = &**routing.network();
+        // Straight parts of meshes go by equal steps, one for each dimension.
+        let (even, dimensions) = match network.shape() {
+            Shape::Mesh(grid) => (true, grid.axes().len()),
+            _ => (false, usize::MAX),
+        };
+        let (mut way, mut known, mut at) = (0, 0, from);
+        for dimension in 1..=dimensions {
+            let Some(Straight { first, more, position }) = routing.straight(at, target) else { break };
+            let first_position = first.raw() - network.output_places(at).0;
+            if position.max(first_position) >= 1 << (Self::PART - Self::COUNT) {
+                break;
+            }
+            // Borders lack channels, so the first position may be another one. Which it is, and whether others follow, is hard to foresee: without a branch.
+            way |= u64::from(1 | first_position << Self::COUNT) << known;
+            known += Self::PART;
+            if known == u64::BITS {
+                break;
+            }
+            let follow = u32::from(more > 0);
+            way |= u64::from(follow * (more.min(Self::MOST) | position << Self::COUNT)) << known;
+            known += follow * Self::PART;
+            if dimension == dimensions || known == u64::BITS || more > 0 && !even || more > Self::MOST {
+                break;
+            }
+            let next = to(first).raw();
+            at = RouterId::new(at.raw().wrapping_add(next.wrapping_sub(at.raw()).wrapping_mul(more + 1)));
+            if at == target {
+                break;
+            }
+        }
+        Self(way)
+    }
+
+    /// By which output it goes on.
+    #[inline]
+    fn next(self) -> Option<u32> {
+        (self.0 != 0).then_some((self.0 >> Self::COUNT) as u32 % (1 << (Self::PART - Self::COUNT)))
+    }
+
+    /// It does, if that is known.
+    #[inline]
+    fn goes_on(&mut self) {
+        let rest = self.0 - 1;
+        let ends = rest & u64::from(Self::MOST) == 0;
+        self.0 = rest >> (Self::PART * u32::from(ends));
+    }
 }
 
 impl PathRest {
@@ -318,8 +397,7 @@ impl Default for PathRoute {
             origin: 0,
             tail: 0,
             at: RouterId::new(0),
-            ahead: 0,
-            position: 0,
+            way: Way::UNKNOWN,
             heads_for: RouterId::new(0),
             next_stop: 0,
             only_stop: NodeId::new(0),
@@ -355,7 +433,10 @@ impl PathRoute {
     #[inline]
     pub(super) fn next_channels(&self, network: &Network) -> [u32; 2] {
         let (first, end) = network.output_places(self.at);
-        if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
+        match self.way.next() {
+            Some(position) => [first + position; 2],
+            None => [first, end.max(1) - 1],
+        }
     }
 
     /// Starts over, before the sender's processor, with the stops of another worm, in whose list nothing else counts any more.
@@ -373,27 +454,27 @@ impl PathRoute {
         if exit.is_some() {
             self.rest_mut().exit = exit;
         }
-        (self.end, self.origin, self.tail, self.ahead, self.next_stop) = (0, 0, 0, 0, 0);
+        (self.end, self.origin, self.tail, self.way, self.next_stop) = (0, 0, 0, Way::UNKNOWN, 0);
         self.complete = false;
         self.head_for(network);
     }
 
-    /// The next channel, if the way goes straight on.
+    /// The next channel, if it is known.
     #[inline]
-    pub(super) fn straight_on(&mut self, network: &Network) -> Option<ChannelId> {
-        self.ahead = self.ahead.checked_sub(1)?;
-        network.output(self.at, self.position)
+    pub(super) fn goes_by(&mut self, network: &Network) -> Option<ChannelId> {
+        let position = self.way.next()?;
+        self.way.goes_on();
+        network.output(self.at, position)
     }
 
-    /// The channel that the way begins with or turns into, if the relation says it without a list.
+    /// Finds the way to the next stop, as far as the relation says it without a list; returns whether it does.
     #[inline(never)]
-    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
+    pub(super) fn find_way(&mut self, routing: &dyn RoutingRelation, to: impl Fn(ChannelId) -> RouterId) -> bool {
         if self.at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
-            return None;
+            return true;
         }
-        let way = routing.straight(self.at, self.heads_for)?;
-        (self.ahead, self.position) = (way.more, way.position);
-        Some(way.first)
+        self.way = Way::of(routing, self.at, self.heads_for, to);
+        self.way != Way::UNKNOWN
     }
 
     /// The next stop, and those directly behind it at the same router.

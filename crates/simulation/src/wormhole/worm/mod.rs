@@ -97,6 +97,28 @@ impl Flits for WormMovement {
         }
     }
 
+    /// A header requests in a later cycle than that in which it enters a router.
+    const AT_ONCE: bool = true;
+
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
+    fn starts<O: Observer>(
+        worm: &mut WormState<Self>,
+        at: Place,
+        surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> Follows {
+        let Place { slot, now, .. } = at;
+        let Surroundings { config, channels, .. } = surroundings;
+        let Route::Path(_, times) = &mut worm.route else { return Follows::Movement };
+        let departs = times.start(Pace { flits: worm.flits, buffer: config.buffer }, now);
+        channels.headers.push(now + 1 + Cycle::from(config.routing_delay), worm.id, slot, 1, false);
+        if departs { Follows::Departures } else { Follows::Nothing }
+    }
+
+    fn retire(times: &mut PathTimes, spare: &mut Self::Spare) {
+        times.retire(spare);
+    }
+
     /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
     #[allow(clippy::inline_always, reason = "on every hop, from a function that seems long enough without it")]
     #[inline(always)]
@@ -264,30 +286,13 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     #[inline]
     fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
-        match core.worms[slot as usize].route {
-            Route::Path(..) => core.deliver(slot, which),
-            Route::Tree(..) => core.deliver_tree(slot, which),
+        if let Route::Path(..) = core.worms[slot as usize].route {
+            return core.deliver_path(slot, which);
         }
-        let done = match &mut core.worms[slot as usize].route {
-            Route::Path(route, times) => {
-                let done = route.complete && which == route.last();
-                if done {
-                    times.retire(&mut core.spare);
-                }
-                if O::RELEASES {
-                    core.report_departures(slot, core.now + 1);
-                }
-                done
-            }
-            Route::Tree(_, times) => {
-                let done = times.delivered();
-                if done {
-                    core.report_tree_departures(slot, core.now + 1);
-                }
-                done
-            }
-        };
-        if done {
+        core.deliver_tree(slot, which);
+        let Route::Tree(_, times) = &mut core.worms[slot as usize].route else { return };
+        if times.delivered() {
+            core.report_tree_departures(slot, core.now + 1);
             core.finish(slot);
         }
     }
