@@ -127,6 +127,16 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
     }
 
+    /// Paths of one flit deliver in the cycle of the grant.
+    #[cold]
+    pub(super) fn deliver_at_once(&mut self) {
+        for place in 0..self.channels.delivering.len() {
+            let Event { slot, vertex, .. } = self.channels.delivering[place];
+            self.deliver_path(slot, vertex);
+        }
+        self.channels.delivering.clear();
+    }
+
     /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
     #[allow(clippy::inline_always, reason = "once a message")]
     #[inline(always)]

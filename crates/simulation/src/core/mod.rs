@@ -51,6 +51,17 @@ const SCATTERED: usize = 1 << 15;
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
+/// When in a cycle paths start and deliver, which in some engines concerns later cycles and the worm alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// In the movement phase: where somebody is told of all that happens in its order, and where worms branch, as these may have several requests, the order of which counts.
+    OfPhases,
+    /// As soon as a path has its port, and when the cycle of a delivery begins.
+    AtOnce,
+    /// The same, and those that need no startup come behind all other worms: only others of the same node care when in the cycle they start.
+    AtOnceAndLast,
+}
+
 /// The shared part of an engine. Memory: 16 bytes a link, 8 a port where nodes have several, 48 a node, and for each worm 256 bytes and 32 to 64 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O, F: Flits> {
@@ -69,11 +80,8 @@ pub(crate) struct Core<'a, O, F: Flits> {
     plain: bool,
     /// Whether the relation is asked for ways of paths: where it says none, it is asked for lists alone.
     finds_ways: bool,
-    /// Whether paths start and deliver at once: as far as nobody is told of all that happens in its order, and until a worm branches, which may have several requests, the order of which
-    /// counts.
-    at_once: bool,
-    /// Whether worms come last in the cycle in which they need no startup: then, only those of the same node care when in the cycle they start.
-    start_last: bool,
+    /// When in a cycle paths start and deliver.
+    order: Order,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     pub(crate) next_worm: u64,
@@ -130,15 +138,18 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let one_channel = config.virtual_channels == 1 && lags.is_empty();
         let plain_links = one_channel && !arbiter.selector.counts_flits() && !config.header.strips_paths();
         let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
-        let at_once = F::AT_ONCE && !(O::RELEASES || O::WAITS || O::PART);
+        let order = match config.startup_mode {
+            _ if !F::AT_ONCE || O::RELEASES || O::WAITS || O::PART => Order::OfPhases,
+            StartupMode::Serial if config.startup == 0 => Order::AtOnceAndLast,
+            _ => Order::AtOnce,
+        };
         Self {
             network,
             routing,
             spread,
             plain,
             finds_ways: plain,
-            at_once,
-            start_last: at_once && config.startup == 0 && config.startup_mode == StartupMode::Serial,
+            order,
             scattered: network.channels() >= SCATTERED,
             descent,
             division,
@@ -255,7 +266,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
-                    (self.at_once, self.start_last) = (false, false);
+                    self.order = Order::OfPhases;
                     self.channels.arbiter.takes_branching();
                     let route = tree_route::route(std::mem::take(tree), worm.flits, length, self.config.header);
                     let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
@@ -285,7 +296,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let (mut place, end) = (0, self.channels.headers.take(self.now));
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
-        } else if !self.start_last && !self.fresh.is_empty() {
+        } else if self.order != Order::AtOnceAndLast && !self.fresh.is_empty() {
             self.start_fresh();
         }
         while place < end {
@@ -362,7 +373,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
             let event = self.channels.calendar.taken()[place];
             let (slot, kind) = (event.slot, event.kind());
-            if kind != Kind::Ready && !self.fresh.is_empty() && !self.start_last {
+            if kind != Kind::Ready && !self.fresh.is_empty() && self.order != Order::AtOnceAndLast {
                 self.start_fresh();
             }
             match kind {
@@ -374,7 +385,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                     self.reminded.push(slot);
                 }
                 Kind::Wake => self.wake(event.queue()),
-                Kind::Delivers if self.at_once => self.deliver_path(slot, event.vertex),
+                Kind::Delivers if self.order != Order::OfPhases => self.deliver_path(slot, event.vertex),
                 Kind::Delivers => self.channels.delivering.push(event),
                 Kind::Enters => {
                     self.worms[slot as usize].timers -= 1;
@@ -383,7 +394,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
         }
         self.channels.calendar.clear();
-        if !self.fresh.is_empty() && !self.start_last {
+        if !self.fresh.is_empty() && self.order != Order::AtOnceAndLast {
             self.start_fresh();
         }
     }

@@ -3,11 +3,11 @@
 use wormcast_network::{ChannelId, ChannelKind, NodeId, RouterId};
 use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 
-use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::event::Event;
 use super::worm::{Flits, Follows, Guide, Place, Route, Surroundings};
+use super::{Core, Order};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -143,6 +143,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let Self { worms, config, spare, channels, reports, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
         F::settle(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+        if self.order != Order::OfPhases && !self.channels.delivering.is_empty() {
+            self.deliver_at_once();
+        }
     }
 
     /// As [`request`](Self::request), where a path does not simply go on: mostly at its last stop.

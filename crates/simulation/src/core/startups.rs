@@ -6,7 +6,7 @@ use wormcast_routing::VcRange;
 use super::arbiter::{NONE, Pool};
 use super::event::{Event, Kind};
 use super::worm::{Flits, Place, Surroundings, WormState};
-use super::{Core, Route};
+use super::{Core, Order, Route};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
 
@@ -119,7 +119,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A worm that is prepared has got its injection channel in this cycle.
     #[inline]
     pub(super) fn begins(&mut self, slot: u32) {
-        if !self.at_once {
+        if self.order == Order::OfPhases {
             return self.granted.push((slot, 0));
         }
         let Self { worms, config, spare, channels, reports, now, .. } = self;

@@ -1036,3 +1036,63 @@ impl TreeRoute {
         std::iter::successors(Some(vertex), up).map(|at| self.vertices[at].height)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+    use wormcast_routing::{RoutingOptions, routing_by_name};
+
+    /// Follows ways from each router to some others: at each router, the channel that the relation says; returns how often it was asked for the longest.
+    fn asked(topology: &str, routing: &str, every: usize) -> usize {
+        let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+        let routing = routing_by_name(routing, &network, &RoutingOptions::default()).unwrap();
+        let mut most = 0;
+        for from in network.router_ids() {
+            for to in network.router_ids().skip(from.index() % every).step_by(every) {
+                let (mut at, mut way, mut asked) = (from, Way::UNKNOWN, 0);
+                while at != to {
+                    if way == Way::UNKNOWN {
+                        way = Way::of(routing.as_ref(), at, to, |link| network.to(link));
+                        asked += 1;
+                    }
+                    let link = network.output(at, way.next().unwrap()).unwrap();
+                    assert_eq!(
+                        Some(link),
+                        routing.straight(at, to).map(|straight| straight.first),
+                        "{topology} {from} {to}"
+                    );
+                    way.goes_on();
+                    at = network.to(link);
+                }
+                assert_eq!(way, Way::UNKNOWN, "{topology} {from} {to}: no further than it has to go");
+                most = most.max(asked);
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn ways_are_those_of_the_relation() {
+        // In two dimensions it is asked once, however near to a border; elsewhere there is room for four parts.
+        for mesh in ["mesh:2", "mesh:7", "mesh:2x2", "mesh:5x4", "mesh:1x6", "mesh:9x2"] {
+            assert_eq!(asked(mesh, "e-cube", 1), 1, "{mesh}");
+        }
+        assert_eq!(asked("mesh:3x4x3", "e-cube", 1), 2);
+        assert_eq!(asked("hypercube:6", "e-cube", 1), 2);
+        // More than a part can count.
+        assert_eq!(asked("mesh:2100", "e-cube", 2099), 3);
+    }
+
+    #[test]
+    fn ways_that_a_relation_does_not_say_are_unknown() {
+        for (topology, routing) in
+            [("torus:4x4", "e-cube"), ("mesh:4x4", "hamiltonian"), ("mesh:4x4", "negative-first")]
+        {
+            let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+            let routing = routing_by_name(routing, &network, &RoutingOptions::default()).unwrap();
+            let way = Way::of(routing.as_ref(), RouterId::new(0), RouterId::new(7), |link| network.to(link));
+            assert_eq!(way, Way::UNKNOWN, "{topology}");
+        }
+    }
+}

@@ -222,7 +222,9 @@ mod tests {
                 parts[1].settled(20, ChannelId::new(2), 1 << 30);
             }
             all.settled(20, ChannelId::new(0), 6);
-            parts.iter_mut().for_each(|part| all.take(part));
+            for part in &mut parts {
+                all.take(part);
+            }
             all.close(30, &crossing(&[(2, 3)], &[(2, 40, 8)]));
             let most = i64::from(u32::MAX);
             assert_eq!(all.flits()[..3], [6 - 4, 3 * most + 3 * (most - 2) - 7 + 9, (3 << 30) + 3 - 8]);
