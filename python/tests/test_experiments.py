@@ -307,6 +307,7 @@ def test_slips_are_told_in_words(small, tmp_path):
         (lambda: result.chart(y="mean latency"), wc.InputError, "there is no column"),
         (lambda: result.write(tmp_path / "file"), wc.RunError, "cannot write .*file.: File exists"),
         (lambda: experiment.run(store=tmp_path), wc.InputError, "directory"),
+        (lambda: experiment.run(store=tmp_path / "quick.csv"), wc.InputError, "of another kind, and one that ends in `.db` is expected"),
     ]:
         with pytest.raises(error, match=said):
             wrong()

@@ -196,7 +196,7 @@ class Experiment:
 
         Args:
             store: The file in which every replication is kept as soon as it is there: a sweep that was interrupted, in whatever way, goes on where it was. It is
-                that of ``wormcast sweep --store``. Without it nothing is kept.
+                that of ``wormcast sweep --store``, and its name ends in ``.db``. It and its folder are made if they are not there. Without it nothing is kept.
             jobs: Threads; by default as many as there are cores. Not with an executor.
             fresh: Forget what the store has of these points.
             progress: Show the progress on standard error; or a function that is told of it, at most ten times a second.

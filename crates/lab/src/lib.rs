@@ -65,7 +65,7 @@ pub use experiment::point::{Coordinate, Point, PointSpec};
 pub use experiment::schema::schema;
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
-pub use output::{OutputError, OutputFile, check_file, file_place, write_file};
+pub use output::{OutputError, OutputFile, check_file, ending_of_one_kind, file_place, write_file};
 pub use plot::{Plot, PlotAxis, PlotData, PlotError, PlotPoint, PlotSeries, plot, plot_comparison, plot_data};
 pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};

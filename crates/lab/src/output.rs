@@ -7,6 +7,16 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
+/// The endings of files that are of one kind, whatever writes them.
+const OF_ONE_KIND: [&str; 12] =
+    ["png", "pdf", "jpg", "jpeg", "gif", "html", "md", "svg", "csv", "json", "jsonl", "toml"];
+
+/// The ending of a file's name, in small letters, if files that end so are of one kind, which no other kind should be called like.
+pub fn ending_of_one_kind(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?.to_str()?;
+    OF_ONE_KIND.into_iter().find(|known| known.eq_ignore_ascii_case(ending))
+}
+
 /// A file cannot be written.
 #[derive(Debug, Error)]
 #[error("cannot write `{path}`: {reason}")]

@@ -55,12 +55,13 @@ pub use capabilities::{
 };
 pub use forwarding_tables::{
     Arrival, Branch, Changed, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables,
-    GroupBranching, GroupReport, GroupTree, HopMatrix, MOST_LISTED, MulticastGroup, MulticastTables, NetworkLfts,
-    NetworkMcfdbs, NoRepair, NoTables, NoWeights, Output, Repair, SearchEnd, TablesError, TablesReport, TablesText,
-    Target, Torus2QosTrees, TreeRule, Undelivered, UnicastWaits, VirtualLanes, WeighedEngine, WeighedTrees,
-    analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix, parse_lfts, parse_multicast_tables, parse_tables,
-    permitted_trees, read_hop_matrix, read_levels, read_maps, read_members, read_multicast_tables, read_tables,
-    read_torus, repair, witness_in_lanes, witness_of_tables,
+    GROUPS_INPUT, GroupBranching, GroupReport, GroupTree, HopMatrix, MOST_LISTED, MULTICAST_TABLES_INPUT,
+    MulticastGroup, MulticastTables, NetworkLfts, NetworkMcfdbs, NoRepair, NoTables, NoWeights, Output, Repair,
+    SearchEnd, TABLES_INPUT, TablesError, TablesReport, TablesText, Target, Torus2QosTrees, TreeRule, Undelivered,
+    UnicastWaits, VirtualLanes, WeighedEngine, WeighedTrees, analyse_tables, choose_tables, parse_fdbs,
+    parse_hop_matrix, parse_lfts, parse_multicast_tables, parse_tables, permitted_trees, read_hop_matrix, read_levels,
+    read_maps, read_members, read_multicast_tables, read_tables, read_torus, repair, witness_in_lanes,
+    witness_of_tables,
 };
 pub use multidestination::reachability_strings::ReachabilityRouting;
 pub use multidestination::replication::synchronous_deadlock;

@@ -156,6 +156,9 @@ proptest! {
 fn known_numbers_of_trees() {
     let known = [
         ("mesh:5x7", 1),
+        ("mesh:3x3x3", 2),
+        ("mesh:4x3x5", 2),
+        ("mesh:2x3x3", 1),
         ("torus:9", 1),
         ("torus:7x5", 2),
         ("torus:2x2", 2),

@@ -1,5 +1,6 @@
 //! The folder that is served: what is in it, and what is not.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -49,6 +50,20 @@ pub(crate) struct Item {
     bytes: u64,
     /// Seconds since 1970; null if unknown.
     modified: Option<u64>,
+    /// The files that belong to it, by the parameters of its [view](Kind::view) that name them: the network of tables, the forwarding tables
+    /// of multicast tables.
+    pub(crate) beside: BTreeMap<&'static str, String>,
+}
+
+impl Item {
+    /// The one of a kind that belongs to this: of the same name in its folder, or else the only one there.
+    fn partner(&self, kind: Kind, items: &[Self]) -> Option<String> {
+        let path = Path::new(&self.path);
+        let there = || items.iter().filter(|item| item.kind == kind && Path::new(&item.path).parent() == path.parent());
+        let of_name = there().find(|item| Path::new(&item.path).file_stem() == path.file_stem());
+        let only = || there().next().filter(|_| there().count() == 1);
+        of_name.or_else(only).map(|item| item.path.clone())
+    }
 }
 
 /// All of them, and how many entries of the folder were not looked at.
@@ -163,6 +178,12 @@ impl Folder {
         let mut looked_at = 0;
         self.list(Path::new(""), DEPTH, &mut found, &mut looked_at);
         found.items.sort_by(|one, other| (one.kind, &one.path).cmp(&(other.kind, &other.path)));
+        for at in 0..found.items.len() {
+            let item = &found.items[at];
+            let partners = item.kind.partners().iter();
+            let named = partners.filter_map(|&kind| Some((kind.view().1, item.partner(kind, &found.items)?)));
+            found.items[at].beside = named.collect();
+        }
         found
     }
 
@@ -172,7 +193,7 @@ impl Folder {
         let (there, kind) = (full.metadata().ok()?, Kind::of(&full)?);
         let modified = there.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified = modified.map(|since| since.as_secs());
-        Some(Item { path: path.replace('\\', "/"), kind, bytes: there.len(), modified })
+        Some(Item { path: path.replace('\\', "/"), kind, bytes: there.len(), modified, beside: BTreeMap::new() })
     }
 
     fn list(&self, folder: &Path, depth: usize, found: &mut Items, looked_at: &mut usize) {
@@ -212,6 +233,15 @@ impl Kind {
             Self::Network => ("network", "topology"),
             Self::Tables => ("deadlock", "tables"),
             Self::MulticastTables => ("deadlock", "multicast_tables"),
+        }
+    }
+
+    /// What such a file is looked at with.
+    fn partners(self) -> &'static [Self] {
+        match self {
+            Self::Tables => &[Self::Network],
+            Self::MulticastTables => &[Self::Network, Self::Tables],
+            Self::Experiment | Self::Store | Self::Replay | Self::Network => &[],
         }
     }
 
@@ -286,6 +316,31 @@ mod tests {
         }
         let served = Folder::at(&root);
         (outside, served)
+    }
+
+    #[test]
+    fn tables_are_looked_at_with_the_network_beside_them() {
+        let kept = tempfile::tempdir().unwrap();
+        let folder = Folder::at(kept.path());
+        let beside = |path: &str| {
+            let items = folder.items().items;
+            let found = items.into_iter().find(|item| item.path == path).expect("it is listed");
+            found.beside.into_iter().collect::<Vec<_>>()
+        };
+        let pairs = |given: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
+            given.iter().map(|&(parameter, path)| (parameter, path.to_owned())).collect()
+        };
+        fs::create_dir(kept.path().join("other")).unwrap();
+        for name in ["a.edges", "a.lfts", "b.lfts", "a.mcfdbs", "other/c.lfts"] {
+            fs::write(kept.path().join(name), "0 1\n").unwrap();
+        }
+        assert_eq!(beside("a.lfts"), pairs(&[("topology", "a.edges")]));
+        assert_eq!(beside("b.lfts"), pairs(&[("topology", "a.edges")]), "the only network there");
+        assert_eq!(beside("a.mcfdbs"), pairs(&[("tables", "a.lfts"), ("topology", "a.edges")]));
+        assert_eq!(beside("other/c.lfts"), pairs(&[]), "a network of another folder may be any");
+        fs::write(kept.path().join("d.edges"), "0 1\n").unwrap();
+        assert_eq!(beside("a.lfts"), pairs(&[("topology", "a.edges")]));
+        assert_eq!(beside("b.lfts"), pairs(&[]), "it may be either's");
     }
 
     #[test]

@@ -113,9 +113,12 @@ pub fn serve(
             address.port(),
         );
         let mut query: Vec<String> = Vec::new();
-        let view = opened.as_deref().and_then(|file| folder.item(file)).map_or("", |item| {
+        let listed = |file: &str| folder.items().items.into_iter().find(|item| item.path == file);
+        let item = opened.as_deref().and_then(|file| listed(file).or_else(|| folder.item(file)));
+        let view = item.map_or("", |mut item| {
             let (view, parameter) = item.kind.view();
-            query.push(format!("{parameter}={}", escaped(&item.path)));
+            item.beside.insert(parameter, item.path);
+            query.extend(item.beside.iter().map(|(parameter, path)| format!("{parameter}={}", escaped(path))));
             view
         });
         query.push(format!("token={token}"));

@@ -304,7 +304,12 @@ impl Document {
             let value = match DeValue::parse(&given.value) {
                 Ok(value) => respan(value, &span),
                 Err(error) if given.value.starts_with(['[', '{', '"', '\'']) => {
-                    return Err(self.error(span, error.message().to_owned()));
+                    // The parser takes text without quotes for dates or truth values.
+                    let quotes = given.value.starts_with(['[', '{']).then(|| {
+                        "texts in lists and tables need quotes, as in `[\"0-1\"]` or `{ pattern = \"transpose\" }`"
+                            .to_owned()
+                    });
+                    return Err(self.error(span, error.message().to_owned()).with_help(quotes));
                 }
                 Err(_) => Spanned::new(span.clone(), DeValue::String(Cow::Borrowed(given.value.as_str()))),
             };
@@ -354,6 +359,14 @@ impl Document {
                 table.insert(Spanned::new(span.clone(), Cow::Owned(name.clone())), empty);
             }
             let place = table.get(name.as_str()).map(Spanned::span);
+            // What is wrong with a table on one line, one part of which is set, is a matter of that part.
+            if depth + 1 == parents.len()
+                && let Some(given) = table.get_mut(name.as_str())
+                && self.text.get(given.span()).is_some_and(|text| text.starts_with('{'))
+            {
+                let whole = std::mem::replace(given.get_mut(), DeValue::Boolean(false));
+                *given = Spanned::new(span.clone(), whole);
+            }
             let Some(DeValue::Table(inner)) = table.get_mut(name.as_str()).map(Spanned::get_mut) else {
                 let parent = path[..=depth].join(".");
                 let whole = path.join(".");

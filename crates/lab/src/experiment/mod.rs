@@ -546,7 +546,7 @@ impl Experiment {
         };
         let network = network_file.map(|path| ("topology", path, "the network"));
         let trace = trace.map(|path| ("traffic.trace", path, "the trace"));
-        let of_options = options.files().map(|(option, name)| (option.key(), self.beside(name), "the tables"));
+        let of_options = options.files().map(|(option, name, input)| (option.key(), self.beside(name), input));
         for (key, path, what) in network.into_iter().chain(trace).chain(of_options) {
             let place = self.to_blame(choice, key);
             if !is_standard_input(&path) && path.exists() && !path.is_file() && !path.is_dir() {
@@ -639,7 +639,7 @@ impl Experiment {
         let PointSpec { topology, traffic, options, files, .. } = &point.spec;
         let network = files.contains_key("topology").then(|| ("topology", self.beside(topology.trim())));
         let trace = traffic.trace.as_ref().map(|trace| ("traffic.trace", self.beside(trace)));
-        let of_options = options.files().map(|(option, name)| (option.key(), self.beside(name)));
+        let of_options = options.files().map(|(option, name, _)| (option.key(), self.beside(name)));
         network.into_iter().chain(trace).chain(of_options).collect()
     }
 

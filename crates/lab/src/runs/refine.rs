@@ -1,5 +1,4 @@
-//! Adds loads where they matter: between the last that a series carries and the first at which it is saturated, and where two series
-//! change places.
+//! Adds loads where they matter: where a series becomes saturated, or no longer is, and where two series change places.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,25 +45,50 @@ pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
     neighbours.filter(|gap| gap.from >= from && gap.to <= to).max_by(|a, b| a.width().total_cmp(&b.width()))
 }
 
-/// Where a curve becomes saturated: somewhere in an interval, which is as narrow as what was run allows.
+/// Where a curve becomes saturated, or no longer is: somewhere in an interval, which is as narrow as what was run allows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Onset {
     /// The settings that the curve's points have in common, `key=value`; empty if the curve is the only one.
     pub of: String,
-    /// The mean is settled at every value up to this one; `None` if it is not settled even at the first. If it is below [`from`](Self::from), the next
-    /// value is one whose windows were too short to tell.
+    /// Whether saturation ends here, as along the intervals of bursts or the sizes of buffers: a curve that is saturated at its first value.
+    pub ends: bool,
+    /// The settled value that is nearest to where the curve is saturated; `None` if none is settled. If it is no end of the interval, the windows
+    /// of those between were too short to tell.
     pub settled: Option<f64>,
-    /// The last value before the first that is saturated.
+    /// The last value before the first that is saturated; or, where saturation ends, the last that is saturated.
     pub from: f64,
-    /// The first value that is saturated.
+    /// The next value.
     pub to: f64,
+}
+
+impl Onset {
+    /// Of a curve with values in order; `None` if it is saturated nowhere, everywhere, or at both ends.
+    fn of(of: String, curve: &[(f64, Outcome)]) -> Option<Self> {
+        let is_saturated = |&(_, outcome): &(f64, Outcome)| outcome == Outcome::Saturated;
+        let is_settled = |&&(_, outcome): &&(f64, Outcome)| matches!(outcome, Outcome::Precise | Outcome::Exhausted);
+        let first = curve.iter().position(is_saturated)?;
+        let ends = first == 0;
+        // The first value beyond the interval's beginning.
+        let at = if ends { curve.iter().rposition(is_saturated)? + 1 } else { first };
+        let (before, after) = curve.split_at(at);
+        let settled = if ends { after.iter().find(is_settled) } else { before.iter().rfind(is_settled) };
+        Some(Self { of, ends, settled: settled.map(|&(x, _)| x), from: before.last()?.0, to: after.first()?.0 })
+    }
 }
 
 impl fmt::Display for Onset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { of, settled, from, to } = self;
+        let Self { of, ends, settled, from, to } = self;
         if !of.is_empty() {
             write!(f, "{of}: ")?;
+        }
+        if *ends {
+            write!(f, "saturated up to {from}, ")?;
+            return match settled {
+                Some(settled) if settled <= to => write!(f, "not saturated from {to} on"),
+                Some(settled) => write!(f, "unsettled from {to} on, not saturated from {settled} on"),
+                None => write!(f, "unsettled from {to} on"),
+            };
         }
         match settled {
             Some(settled) if settled >= from => write!(f, "not saturated up to {from}, ")?,
@@ -101,7 +125,7 @@ pub struct RefinedSweep {
     pub experiment: Experiment,
     /// What was found.
     pub findings: Findings,
-    /// Where its curves become saturated.
+    /// Where its curves become saturated, or no longer are.
     pub onsets: Vec<Onset>,
     /// Where pairs of its series change places.
     pub crossings: Vec<Crossing>,
@@ -110,7 +134,7 @@ pub struct RefinedSweep {
 }
 
 /// Runs an experiment, as [`run_sweep`](crate::run_sweep) does, and then adds values of its horizontal axis in the middle of the widest
-/// interval in which a series becomes saturated, or two series change places, until all are at most 2% of their upper ends or `budget`
+/// interval in which a series becomes saturated (or no longer is), or two series change places, until all are at most 2% of their upper ends or `budget`
 /// further replications have been run. What a value that the budget does not last for has cost stays in the store.
 ///
 /// # Errors
@@ -197,7 +221,7 @@ fn values(along: &str, points: &[Point]) -> Vec<f64> {
     xs
 }
 
-/// Where each curve becomes saturated: between the last value before the first that is, and that.
+/// Where each curve becomes saturated, or no longer is.
 fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Onset> {
     let mut curves: BTreeMap<String, Vec<(f64, Outcome)>> = BTreeMap::new();
     for (point, of_point) in points.iter().zip(runs) {
@@ -208,10 +232,7 @@ fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Onset> {
     }
     let onset = |(of, mut curve): (String, Vec<(f64, Outcome)>)| {
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let at = curve.iter().position(|&(_, outcome)| outcome == Outcome::Saturated)?;
-        let is_settled = |&&(_, outcome): &&(f64, Outcome)| matches!(outcome, Outcome::Precise | Outcome::Exhausted);
-        let settled = curve[..at].iter().rfind(is_settled).map(|&(x, _)| x);
-        Some(Onset { of, settled, from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
+        Onset::of(of, &curve)
     };
     curves.into_iter().filter_map(onset).collect()
 }
@@ -222,10 +243,36 @@ mod tests {
 
     #[test]
     fn values_with_windows_that_are_too_short_are_not_said_to_be_carried() {
-        let onset = |of: &str, settled| Onset { of: of.to_owned(), settled, from: 0.75, to: 1.0 }.to_string();
+        let onset =
+            |of: &str, settled| Onset { of: of.to_owned(), ends: false, settled, from: 0.75, to: 1.0 }.to_string();
         assert_eq!(onset("", Some(0.75)), "not saturated up to 0.75, saturated from 1 on");
         assert_eq!(onset("a=1", Some(0.5)), "a=1: not saturated up to 0.5, unsettled up to 0.75, saturated from 1 on");
         assert_eq!(onset("", None), "unsettled up to 0.75, saturated from 1 on");
+    }
+
+    /// Longer intervals between bursts, or larger buffers, carry what shorter ones do not.
+    #[test]
+    fn saturation_may_end_along_the_axis() {
+        use Outcome::{Exhausted, Precise, Saturated, Unsettled};
+        let text = |outcomes: &[Outcome]| {
+            let curve: Vec<(f64, Outcome)> = (1..).map(f64::from).zip(outcomes.iter().copied()).collect();
+            Onset::of(String::new(), &curve).map(|onset| onset.to_string())
+        };
+        let said = |outcomes: &[Outcome]| text(outcomes).unwrap();
+        assert_eq!(said(&[Saturated, Saturated, Precise, Precise]), "saturated up to 2, not saturated from 3 on");
+        assert_eq!(
+            said(&[Saturated, Unsettled, Exhausted]),
+            "saturated up to 1, unsettled from 2 on, not saturated from 3 on"
+        );
+        assert_eq!(said(&[Saturated, Precise, Saturated, Unsettled]), "saturated up to 3, unsettled from 4 on");
+        assert_eq!(
+            said(&[Precise, Unsettled, Saturated]),
+            "not saturated up to 1, unsettled up to 2, saturated from 3 on"
+        );
+        assert_eq!(said(&[Precise, Saturated, Precise]), "not saturated up to 1, saturated from 2 on");
+        for nowhere in [&[Precise, Unsettled][..], &[Saturated; 3], &[Saturated, Precise, Saturated], &[]] {
+            assert_eq!(text(nowhere), None, "{nowhere:?}");
+        }
     }
 
     #[test]
@@ -243,7 +290,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_the_widest_interval_of_all_and_not_its_widest_gap() {
-        let onset = Onset { of: String::new(), settled: None, from: 0.75, to: 1.0 };
+        let onset = Onset { of: String::new(), ends: false, settled: None, from: 0.75, to: 1.0 };
         let crossing = |from, to| Crossing { of: String::new(), between: ["a", "b"].map(str::to_owned), from, to };
         let xs = [0.5, 0.625, 0.75, 1.0];
         let left = Remaining::of(std::slice::from_ref(&onset), &[crossing(0.5, 1.0)], &xs, &[]);
@@ -252,7 +299,7 @@ mod tests {
         let dense: Vec<f64> = (500..=1000).map(|x| f64::from(x) / 1000.0).collect();
         let left = Remaining::of(&[], &[crossing(0.5, 1.0)], &dense, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: Some(0.5) });
-        let narrow = Onset { of: String::new(), settled: Some(0.99), from: 0.99, to: 1.0 };
+        let narrow = Onset { of: String::new(), ends: false, settled: Some(0.99), from: 0.99, to: 1.0 };
         let left = Remaining::of(&[narrow], &[], &xs, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: None });
     }

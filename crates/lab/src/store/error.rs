@@ -44,7 +44,7 @@ pub enum StoreProblem {
     Unstorable(String),
     /// Another process has locked it.
     Locked,
-    /// It is read-only.
+    /// It can be read, but not written.
     ReadOnly,
     /// It cannot be read or written although it is open: a broken disk, a quota, a network drive that is gone.
     Disk(String),
@@ -65,7 +65,7 @@ impl StoreProblem {
         match self {
             Self::Unreadable(reason) => format!("cannot open the result store `{store}`: {reason}"),
             Self::Foreign(reason) => {
-                format!("`{store}` is not a result store: {reason}; choose another file with --store")
+                format!("`{store}` is not a result store: {reason}; choose another file")
             }
             Self::Newer(found) => format!(
                 "the result store `{store}` has layout {found}, and this version of wormcast knows {SCHEMA_VERSION} at most"
@@ -80,7 +80,9 @@ impl StoreProblem {
             ),
             Self::Unstorable(reason) => format!("the result store `{store}` cannot hold a result: {reason}"),
             Self::Locked => format!("the result store `{store}` is locked by another process"),
-            Self::ReadOnly => format!("the result store `{store}` is read-only"),
+            Self::ReadOnly => format!(
+                "the result store `{store}` cannot be written, or its directory takes no new files, which the database needs"
+            ),
             Self::Disk(reason) => {
                 format!(
                     "the result store `{store}` cannot be read or written: {reason} (is the disk full, or a quota reached?); what it has is kept"
@@ -148,10 +150,10 @@ fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
             // locks are lost by trying.
             let reason = match std::fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
-                Ok(_) => std::fs::File::open(path).err().map_or_else(
-                    || "it cannot be written, or its directory takes no new files, which the database needs".to_owned(),
-                    |error| error.to_string(),
-                ),
+                Ok(_) => match std::fs::File::open(path) {
+                    Ok(_) => return StoreProblem::ReadOnly,
+                    Err(error) => error.to_string(),
+                },
                 // A link to itself, say.
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => error.to_string(),
                 Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {

@@ -27,6 +27,7 @@ pub use self::remains::Gap;
 pub use self::rows::DamagedRow;
 use self::rows::{COLUMNS, Row, add_hashes, results_table, row_hash};
 use crate::experiment::point::PointSpec;
+use crate::output::ending_of_one_kind;
 use crate::runs::replication::Replication;
 use crate::store::origin::{Program, machine};
 
@@ -80,6 +81,10 @@ impl Store {
         // The database may take a file of one byte for an empty one, and overwrite it. The file is not opened to find out: closing
         // it would give up the locks of this process on it, which another store may hold.
         let foreign = match std::fs::metadata(path) {
+            // A table of that name would replace it.
+            _ if ending_of_one_kind(path).is_some() => {
+                Some("its name is that of a file of another kind, and one that ends in `.db` is expected")
+            }
             Ok(found) if found.is_file() => (1..SMALLEST).contains(&found.len()).then_some("it is not a database"),
             Ok(found) if !found.is_dir() => Some("it is a device or a pipe"),
             _ => None,

@@ -61,8 +61,7 @@ fn errors_name_the_file_and_the_reason() {
 
     std::fs::write(at("text.db"), "not a database at all, but long enough to have a header".repeat(40)).unwrap();
     assert!(
-        message(&at("text.db"))
-            .ends_with("text.db` is not a result store: it is not a database; choose another file with --store")
+        message(&at("text.db")).ends_with("text.db` is not a result store: it is not a database; choose another file")
     );
 
     std::fs::write(at("short.db"), "notes").unwrap();
@@ -75,6 +74,13 @@ fn errors_name_the_file_and_the_reason() {
     assert!(message(&at("other.db")).contains("it is a database of another program"));
 
     assert!(message(&at("no/such/x.db")).contains("there is no directory"));
+    for table in ["table.csv", "plot.SVG", "experiment.toml"] {
+        assert!(message(&at(table)).ends_with(
+            "is not a result store: its name is that of a file of another kind, and one that ends in `.db` is expected; choose another file"
+        ));
+        assert!(!at(table).exists());
+    }
+    Store::open(&at("table.sqlite")).unwrap();
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("loop.db", at("loop.db")).unwrap();
@@ -334,6 +340,10 @@ fn a_store_that_may_not_be_written_is_read() {
     assert_eq!(store.load("a").unwrap()[&0], run(7.0));
     assert!(matches!(store.insert("a", 1, &run(8.0)), Err(StoreError { problem: StoreProblem::ReadOnly, .. })));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is made beside it");
+    // On a file system without writing, the database says that it cannot open what can be read.
+    let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+    let refused = failure(&path, rusqlite::Error::SqliteFailure(refused, None));
+    assert!(matches!(refused.problem, StoreProblem::ReadOnly), "{refused}");
     // What is only in the log would be left out.
     let open = Store::open(&path).unwrap();
     open.connection.execute_batch("CREATE TABLE more (x)").unwrap();

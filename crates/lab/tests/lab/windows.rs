@@ -168,7 +168,7 @@ fn refinement_finds_where_a_series_becomes_saturated_within_its_budget() {
         refined.findings.summaries.iter().zip(&loads).take_while(|(point, _)| is_settled(point.outcome)).last();
     let settled = settled.map(|(_, &(load, _))| load);
     assert!(settled.is_some_and(|settled| settled <= below), "{loads:?}");
-    assert_eq!(refined.onsets, [Onset { of: String::new(), settled, from: below, to: above }]);
+    assert_eq!(refined.onsets, [Onset { of: String::new(), ends: false, settled, from: below, to: above }]);
 
     let mut store = Store::in_memory().unwrap();
     let short = refine_sweep(&experiment, 7, jobs(), &mut store, &mut ()).unwrap();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-use wormcast_routing::BestBy;
+use wormcast_routing::{BestBy, GROUPS_INPUT, MULTICAST_TABLES_INPUT, TABLES_INPUT};
 
 use crate::registry::algorithms;
 
@@ -59,6 +59,7 @@ pub struct AlgorithmOptions {
     pub multicasts: Option<Multicasts>,
     /// The trees that a router's table can hold (`vctm`). Default: all trees are set up.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub entries: Option<u32>,
     /// Which tree gives way in a full table (`vctm` with `entries`). Default: the least recently used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -302,8 +303,8 @@ impl AlgorithmOptions {
         options.into_iter().filter_map(|(option, given)| given.then_some(option))
     }
 
-    /// The files that are named.
-    pub fn files(&self) -> impl Iterator<Item = (AlgorithmOption, &str)> {
+    /// The files that are named, and what each is [read as](wormcast_network::input::read_input).
+    pub fn files(&self) -> impl Iterator<Item = (AlgorithmOption, &str, &'static str)> {
         // By pattern, so that no field is forgotten: what is not listed here is not hashed with the experiment.
         let Self {
             tables,
@@ -326,11 +327,11 @@ impl AlgorithmOptions {
             cover: _,
         } = self;
         let files = [
-            (AlgorithmOption::Tables, tables),
-            (AlgorithmOption::MulticastTables, multicast_tables),
-            (AlgorithmOption::Groups, groups),
+            (AlgorithmOption::Tables, tables, TABLES_INPUT),
+            (AlgorithmOption::MulticastTables, multicast_tables, MULTICAST_TABLES_INPUT),
+            (AlgorithmOption::Groups, groups, GROUPS_INPUT),
         ];
-        files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
+        files.into_iter().filter_map(|(option, file, input)| Some((option, file.as_deref()?, input)))
     }
 
     /// The same, with `path` applied to the names of [files](Self::files).

@@ -26,8 +26,8 @@ pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
 pub use hop_matrix::{HopMatrix, parse_hop_matrix, read_hop_matrix};
 pub use lanes::{VirtualLanes, read_levels, read_maps};
 pub use multicast::{
-    GroupBranching, GroupReport, GroupTree, MulticastGroup, MulticastTables, NetworkMcfdbs, parse_multicast_tables,
-    read_members, read_multicast_tables,
+    GROUPS_INPUT, GroupBranching, GroupReport, GroupTree, MULTICAST_TABLES_INPUT, MulticastGroup, MulticastTables,
+    NetworkMcfdbs, parse_multicast_tables, read_members, read_multicast_tables,
 };
 pub use opensm::{NetworkLfts, parse_fdbs, parse_lfts};
 pub use repair::{Changed, NoRepair, Repair, SearchEnd, permitted_trees, repair};
@@ -340,7 +340,7 @@ impl TablesContext<'_> {
 /// # Errors
 /// If the file cannot be read or is not understood.
 pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTables, TablesError> {
-    let mut lines = open_lines(path, UNICAST)?;
+    let mut lines = open_lines(path, TABLES_INPUT)?;
     let head = String::from_utf8_lossy(lines.peek()?).into_owned();
     if head.lines().any(|line| line.trim_start().starts_with("Unicast")) {
         opensm::read_lfts(network, input_name(path), &mut lines)
@@ -348,12 +348,12 @@ pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTable
         opensm::read_fdbs(network, input_name(path), &mut lines)
     } else {
         drop(lines);
-        parse_tables(network, input_name(path), &text_of(path, UNICAST, MAX_FILE_BYTES)?)
+        parse_tables(network, input_name(path), &text_of(path, TABLES_INPUT, MAX_FILE_BYTES)?)
     }
 }
 
-/// What files of unicast tables are for.
-const UNICAST: &str = "the forwarding tables";
+/// What [`read_tables`] reads, as [`read_input`](wormcast_network::input::read_input) is told: who reads the same file before uses the same words.
+pub const TABLES_INPUT: &str = "the forwarding tables";
 
 /// The text of a file of tables.
 fn text_of(path: &str, what: &'static str, most: u64) -> Result<String, TablesError> {

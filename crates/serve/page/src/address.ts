@@ -3,6 +3,26 @@
 export const VIEWS = ["home", "network", "replay", "deadlock", "plan", "curves", "sweeps"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
+/** What the address of each view may say. */
+const PARAMETERS: Record<ViewName, readonly string[]> = {
+  home: [],
+  network: ["topology", "replay", "router", "link", "measure", "kind"],
+  replay: ["file", "cycle", "speed", "colour", "measure", "by", "kind", "message", "worm", "node", "link"],
+  deadlock: ["topology", "algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "lanes", "sl2vl", "root", "seed", "consumption_ports", "virtual_channels", "failed", "show", "sl"],
+  plan: ["topology", "source", "destinations", "algorithms", "failed", "routing", "ports", "seed"],
+  curves: ["experiment", "store", "y", "log", "hide", "point", "tab"],
+  sweeps: ["experiment"],
+};
+
+/** What an address says that its view does not know, in words; "" if there is nothing. */
+export function unknown({ view, query }: Address): string {
+  const known = PARAMETERS[view];
+  // The token is the server's.
+  const names = Object.keys(query).filter((name) => name !== "token" && !known.includes(name));
+  const expected = known.length === 0 ? "this view has none" : `expected ${known.join(", ")}`;
+  return names.length === 0 ? "" : `The address has ${names.map((name) => `“${name}”`).join(", ")}, which makes no difference here: ${expected}`;
+}
+
 export interface Address {
   view: ViewName;
   query: Query;

@@ -1,10 +1,14 @@
 // What the server answers; crates/serve/API.md has the forms.
 
+import type { Query } from "./address.ts";
+
 export interface Item {
   path: string;
   kind: "experiment" | "store" | "replay" | "network" | "tables" | "multicast-tables";
   bytes: number;
   modified: number;
+  /** The files that belong to it, by the parameters of its view that name them. */
+  beside: Query;
 }
 
 export interface Info {

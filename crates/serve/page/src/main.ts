@@ -1,7 +1,7 @@
 // The page: its head, its addresses, and the view that is shown. Also the start of replays that are embedded in a report.
 
 import "./page.css";
-import { changed, format, parse, VIEWS } from "./address.ts";
+import { changed, format, parse, unknown, VIEWS } from "./address.ts";
 import type { Address, Query, ViewName } from "./address.ts";
 import { get } from "./api.ts";
 import type { Info, ReplayHeader } from "./api.ts";
@@ -35,6 +35,8 @@ class App implements Page {
   readonly #root: HTMLElement;
   readonly #main = h("main", { id: "view", tabindex: "-1" });
   readonly #live = h("div", { class: "unseen", "aria-live": "polite" });
+  /** What is wrong with the address. */
+  readonly #wrong = h("div", null);
   readonly #tabs = new Map<ViewName, HTMLAnchorElement>();
   #address: Address = { view: "home", query: {} };
   #view: View | null = null;
@@ -55,6 +57,7 @@ class App implements Page {
       skip,
       h("header", { class: "top" }, h("div", { class: "brand" }, h("img", { src: "/icon.svg", alt: "", width: "22", height: "22" }), h("span", null, "wormcast")), nav,
         h("span", { class: "version", title: info.commit ? `commit ${info.commit}` : undefined }, info.version)),
+      this.#wrong,
       this.#main,
       this.#live,
     );
@@ -106,6 +109,8 @@ class App implements Page {
     // A field that has the focus shows what the address says now, whatever is typed in it.
     const focused = leave(this.#main);
     this.#address = address;
+    const said = unknown(address);
+    fill(this.#wrong, said ? problem(said) : null);
     for (const [view, tab] of this.#tabs) {
       if (view === address.view) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");

@@ -44,6 +44,21 @@ test("a wrong topology leaves nothing of the old network, and back to it shows i
   await expect(page.locator(".problem")).toHaveCount(0);
 });
 
+test("tables without a network ask for it, and what an address says in vain is told", async ({ page, address }) => {
+  await page.goto(`${address}/deadlock?tables=updn.lfts`);
+  await expect(page.locator(".problem")).toHaveText("Give the network that updn.lfts is of as Topology.");
+  await page.goto(`${address}/deadlock?topology=fabric.net&multicast_tables=fabric.mcfdbs`);
+  await expect(page.locator(".problem")).toHaveText("Choose the forwarding tables that fabric.mcfdbs is beside.");
+  await page.getByLabel("Routing, algorithm or tables").selectOption("updn.lfts");
+  await expect(page).toHaveURL(/tables=updn\.lfts/);
+  await expect(page.locator(".problem")).toHaveCount(0);
+  await page.goto(`${address}/network?topolgy=torus:4x4`);
+  await expect(page.locator(".problem")).toContainText("“topolgy”, which makes no difference here: expected topology");
+  await page.goto(`${address}/network?topology=torus:4x4`);
+  await expect(page.locator(".facts").first()).toContainText("torus:4x4");
+  await expect(page.locator(".problem")).toHaveCount(0);
+});
+
 test("a damaged run is called damaged wherever it is used, and nothing hangs", async ({ page, address }) => {
   const bytes = readFileSync(`${FOLDER}/run.replay`);
   const end = bytes.length - 32;

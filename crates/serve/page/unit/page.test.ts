@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changed, format, list, parse, whole } from "../src/address.ts";
+import { changed, format, list, parse, unknown, whole } from "../src/address.ts";
 import type { Curves } from "../src/api.ts";
 import { withInterval } from "../src/dom.ts";
 import { scaleOf, svgOf, ticksOf } from "../src/draw/picture.ts";
 import { largest, maximum } from "../src/measure.ts";
 import { ChannelSpace, coordinates, Network } from "../src/network.ts";
 import { mesh } from "./mesh.ts";
+
+test("what an address says in vain is told", () => {
+  const said = (address: string): string => unknown(parse(...(address.split("?") as [string, string])));
+  assert.equal(said("/network?topology=torus:4x4&link=3&token=abc"), "");
+  assert.match(said("/network?topolgy=torus:4x4"), /^The address has “topolgy”, which makes no difference here: expected topology, /);
+  assert.match(said("/?file=run.replay"), /“file”, .*: this view has none$/);
+});
 
 test("addresses come back, and stay readable", () => {
   const query = { topology: "torus:4x4", destinations: "1,4;2,7", file: "results/a run.replay", "a&b": "=?#é" };

@@ -58,7 +58,7 @@ pub(super) fn options(given: &Given, folder: &Folder) -> Result<AlgorithmOptions
         }
     }
     let options: AlgorithmOptions = serde_json::from_value(all.into()).unwrap_or_default();
-    for (_, file) in options.files() {
+    for (_, file, _) in options.files() {
         folder.file(file)?;
     }
     Ok(options)

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{Count, Destinations, Length};
+use crate::traffic::MAX_SUCCESSES;
 
 /// Which messages are generated.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -67,9 +68,11 @@ pub struct Arrivals {
     pub load: Option<f64>,
     /// Negative binomial: successes that make up a gap. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_SUCCESSES))]
     pub successes: Option<u32>,
     /// Bursts: nodes that generate a message each, drawn anew for every burst. Default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub sources: Option<u32>,
     /// Bursts: cycles from one to the next. Default: there is one burst, in cycle 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +116,7 @@ pub struct MulticastTraffic {
     pub fraction: f64,
     /// The sets of destinations that each node has: a multicast goes to one of them, each as often as the others. Default: a set is drawn for every multicast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub sets: Option<u32>,
 }
 

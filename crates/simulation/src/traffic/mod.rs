@@ -23,7 +23,7 @@ pub(crate) use messages::MessageSource;
 const MAX_GAP: u64 = 1 << 40;
 
 /// The most successes of a negative binomial: each takes a random number a message.
-const MAX_SUCCESSES: u32 = 1 << 16;
+pub(crate) const MAX_SUCCESSES: u32 = 1 << 16;
 
 /// Traffic that has been checked against the network.
 #[derive(Clone)]

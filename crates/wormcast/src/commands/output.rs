@@ -6,12 +6,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::lab::{Experiment, OutputError, OutputFile, Plot, Point, file_place, write_file};
+use crate::lab::{Experiment, OutputError, OutputFile, Plot, Point, ending_of_one_kind, file_place, write_file};
 use crate::network::TopologySpec;
 use crate::network::input::is_standard_input;
-
-/// The endings of files that are of one kind, whatever writes them.
-const OF_OTHERS: [&str; 12] = ["png", "pdf", "jpg", "jpeg", "gif", "html", "md", "svg", "csv", "json", "jsonl", "toml"];
 
 /// The path of a store, as an argument names it.
 pub(crate) fn store_file(path: &str) -> Result<PathBuf, String> {
@@ -19,17 +16,16 @@ pub(crate) fn store_file(path: &str) -> Result<PathBuf, String> {
         return Err("a store is a file: expected its name".to_owned());
     }
     let path = PathBuf::from(path);
-    match check_ending("--store", Some(&path), "`.db`") {
-        Err(_) => Err("this is the name of a file of another kind: expected one that ends in `.db`".to_owned()),
-        Ok(()) => Ok(path),
+    match ending_of_one_kind(&path) {
+        Some(_) => Err("this is the name of a file of another kind: expected one that ends in `.db`".to_owned()),
+        None => Ok(path),
     }
 }
 
 /// Refuses the names of files of other kinds than an option writes.
 pub(super) fn check_ending(option: &str, path: Option<&Path>, endings: &str) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-    if endings.contains(&format!("`.{ending}`")) || !OF_OTHERS.contains(&ending.as_str()) {
+    if ending_of_one_kind(path).is_none_or(|ending| endings.contains(&format!("`.{ending}`"))) {
         return Ok(());
     }
     let path = path.display();

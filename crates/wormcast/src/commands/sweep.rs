@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Discard what the store already has for these points.
     #[arg(long)]
     fresh: bool,
-    /// After the sweep, add loads where they matter: where a series becomes saturated, and where two series change places. Ends when each
+    /// After the sweep, add loads where they matter: where a series becomes saturated or no longer is, and where two change places. Ends when each
     /// of these places is known to within 2%, or after this many replications.
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     refine: Option<NonZeroU64>,

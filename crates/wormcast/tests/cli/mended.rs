@@ -196,9 +196,34 @@ fn slips_of_the_pen_are_recognised() {
     assert!(comma.contains("numbers have a decimal point, as in `0.01`, and no comma"), "{comma}");
     refused(&["--set=switching.injection_ports=all"], "expected a whole number from 1 to 32");
     refused(&["--set=timing.startup=fast"], "expected a whole number from 0 to 268435456");
+    refused(&["--set=traffic.arrivals.successes=x"], "expected a whole number from 1 to 65536");
+    refused(&["--set=traffic.multicast.sets=99999999999"], "expected a whole number from 1 to 4294967295");
     let merged = folder().run(&["merge", "idle.toml", "--out", "o"]).bad_input();
     assert!(merged.contains("`idle.toml` is not a result store") && !merged.contains("--store"), "{merged}");
     assert!(wormcast(&["topology", "Petersen"]).bad_input().contains("did you mean `petersen`?"));
+}
+
+#[test]
+fn what_is_set_in_a_table_on_one_line_is_blamed_itself() {
+    let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\n[traffic]\nlength = { uniform = [10, 100] }\n\
+                arrivals = { process = 'poisson', rate = 0.1 }\n[traffic.multicast]\ndestinations = 3\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    for (setting, said) in [
+        ("traffic.length.uniform=[100,10]", "is empty"),
+        ("traffic.length.uniform=[0,10]", "expected 1 to"),
+        ("traffic.length.uniform=[1,2,3]", "a list of length 3"),
+        ("traffic.length.bytes=64", "expected either"),
+        ("faults.links=[0-1]", "texts in lists and tables need quotes, as in `[\"0-1\"]`"),
+        ("traffic.unicast={pattern=transpose}", "texts in lists and tables need quotes"),
+    ] {
+        let refused = folder.run(&["simulate", "x.toml", "--set", setting]).bad_input();
+        assert!(refused.contains(&format!("--set {setting}: ")) && refused.contains(said), "{refused}");
+        assert!(!refused.contains("x.toml:4"), "{refused}");
+    }
+    // What is wrong in the file stays there.
+    folder.write("y.toml", text.replace("[10, 100]", "[100, 10]").as_bytes());
+    let refused = folder.run(&["simulate", "y.toml", "--set", "traffic.multicast.destinations=2"]).bad_input();
+    assert!(refused.contains("y.toml:4:") && refused.contains("is empty"), "{refused}");
 }
 
 #[test]

@@ -75,6 +75,30 @@ fn what_an_experiment_names_comes_by_standard_input() {
     assert!(both.contains("standard input is the experiment file already and cannot be the network, too"), "{both}");
 }
 
+/// They are read for the experiment's hash and to be used: once from standard input.
+#[test]
+fn tables_of_an_experiment_come_by_standard_input() {
+    const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let experiment = format!("{EXAMPLES}/fabric.toml");
+    let run = |setting: &str, file: &str, input: &str| {
+        let setting = setting.replace("FILE", file);
+        let base =
+            ["simulate", &experiment, "--format=json", "--set=options.multicasts=tables", "--set=run.messages=100"];
+        let run =
+            wormcast_with_input(&[&base[..], &["--set=traffic.arrivals.rate=0.01", "--set", &setting]].concat(), input);
+        let mut report = run.json();
+        report["config_hash"] = "as files are called".into();
+        report["routing"] = "as tables are called".into();
+        report
+    };
+    for (setting, file) in
+        [("options.multicast_tables=FILE", "fabric.mcfdbs"), ("routing={tables=\"FILE\"}", "fabric.lfts")]
+    {
+        let text = std::fs::read_to_string(format!("{EXAMPLES}/{file}")).unwrap();
+        assert_eq!(run(setting, file, ""), run(setting, "-", &text), "{setting}");
+    }
+}
+
 #[test]
 fn proofs_and_tables_go_to_standard_output_alone() {
     let folder = Folder::with(&[]);

@@ -162,10 +162,7 @@ fn what_a_sweep_cannot_use_is_said_before_it_runs() {
 
     folder.write("text.db", "this is no database, whatever its name says\n".repeat(100).as_bytes());
     let message = refused(&["--store", "text.db"]);
-    assert_eq!(
-        message,
-        "error: `text.db` is not a result store: it is not a database; choose another file with --store\n"
-    );
+    assert_eq!(message, "error: `text.db` is not a result store: it is not a database; choose another file\n");
     assert_eq!(folder.bytes("text.db").len(), 4400, "it is left alone");
     folder.write("short.db", b"x");
     let message = refused(&["--store", "short.db"]);

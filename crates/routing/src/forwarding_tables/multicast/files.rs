@@ -63,12 +63,15 @@ impl fmt::Display for NetworkMcfdbs<'_> {
     }
 }
 
+/// What [`read_multicast_tables`] reads, as [`TABLES_INPUT`](crate::TABLES_INPUT).
+pub const MULTICAST_TABLES_INPUT: &str = "the multicast tables";
+
 /// Reads multicast tables for a network, in one of the two forms that [`parse_multicast_tables`] takes.
 ///
 /// # Errors
 /// If the file cannot be read or is not understood.
 pub fn read_multicast_tables(network: &Arc<Network>, path: &str) -> Result<MulticastTables, TablesError> {
-    let text = text_of(path, "the multicast tables", MAX_FILE_BYTES)?;
+    let text = text_of(path, MULTICAST_TABLES_INPUT, MAX_FILE_BYTES)?;
     parse_multicast_tables(network, input_name(path), &text)
 }
 

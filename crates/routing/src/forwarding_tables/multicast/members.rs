@@ -65,6 +65,9 @@ fn at_address(unicasts: &ForwardingTables, lid: u16) -> Option<NodeId> {
     })
 }
 
+/// What [`read_members`] reads, as [`TABLES_INPUT`](crate::TABLES_INPUT).
+pub const GROUPS_INPUT: &str = "the groups";
+
 /// Takes the members of groups from a file: see [`MulticastTables::with_members`].
 ///
 /// # Errors
@@ -74,7 +77,7 @@ pub fn read_members(
     unicasts: &ForwardingTables,
     path: &str,
 ) -> Result<MulticastTables, TablesError> {
-    let text = text_of(path, "the groups", MAX_FILE_BYTES)?;
+    let text = text_of(path, GROUPS_INPUT, MAX_FILE_BYTES)?;
     tables.with_members(unicasts, input_name(path), &text)
 }
 

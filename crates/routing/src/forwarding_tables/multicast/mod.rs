@@ -15,8 +15,8 @@ mod members;
 mod packets;
 
 pub(super) use files::mlid_of;
-pub use files::{NetworkMcfdbs, parse_multicast_tables, read_multicast_tables};
-pub use members::read_members;
+pub use files::{MULTICAST_TABLES_INPUT, NetworkMcfdbs, parse_multicast_tables, read_multicast_tables};
+pub use members::{GROUPS_INPUT, read_members};
 pub use packets::GroupReport;
 
 /// Where a switch sends the packets of a group: on all of these, but for the one that they came by.

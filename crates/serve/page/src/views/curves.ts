@@ -56,7 +56,7 @@ export function curves(page: Page, first: Query): View {
       const experiments = page.info.items.filter((item) => item.kind === "experiment");
       fill(chart, h("div", { class: "text" }, h("h1", null, "Which curves?"),
         from ? null : h("p", null, "There is no store in this folder yet: run a sweep first."),
-        experiments.length === 0 ? h("p", null, "There is no experiment in this folder.") : h("ul", null, ...experiments.map((item) => {
+        experiments.length === 0 ? h("p", null, "There is no experiment in this folder. Where there is a store alone, the experiment is often in the folder above: serve that one, as in ", h("code", null, "wormcast serve ."), ".") : h("ul", null, ...experiments.map((item) => {
           const to = { experiment: item.path, ...(from ? { store: from } : {}) };
           return h("li", null, link(page, from ? "curves" : "sweeps", to, format(from ? "curves" : "sweeps", to), item.path));
         }))));

@@ -51,12 +51,13 @@ export function deadlock(page: Page, first: Query): View {
   let moving = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   let frame = 0;
 
-  const topology = (): string => query.topology ?? "torus:4x4";
+  // Tables are of a network that has to be named.
+  const topology = (): string => query.topology ?? (query.tables || query.multicast_tables ? "" : "torus:4x4");
   const failed = (): string[] => list(query.failed, ";");
   const parameters = (): Record<string, string> => {
     const given: Record<string, string> = { topology: topology() };
     for (const key of ["algorithm", "routing", "tables", ...OF_TABLES, "root", "seed", "consumption_ports", "virtual_channels"]) if (query[key]) given[key] = query[key];
-    if (!given.algorithm && !given.routing && !given.tables) given.routing = "e-cube";
+    if (!given.algorithm && !given.routing && !given.tables && !given.multicast_tables) given.routing = "e-cube";
     return given;
   };
   const change = (changes: Record<string, string | number | null>): void => {
@@ -74,6 +75,17 @@ export function deadlock(page: Page, first: Query): View {
       return;
     }
     asked = key;
+    const lacks = !given.topology ? `Give the network that ${given.tables ?? given.multicast_tables} is of as Topology.`
+      : given.multicast_tables && !given.tables ? `Choose the forwarding tables that ${given.multicast_tables} is beside.` : "";
+    if (lacks) {
+      shown = null;
+      view?.end();
+      view = null;
+      picture.replaceChildren();
+      giveUp(said);
+      fill(said, problem(lacks));
+      return;
+    }
     page.title(`${given.algorithm ?? given.routing ?? given.tables} on ${given.topology}`);
     void awaiting(
       said,
@@ -138,13 +150,13 @@ export function deadlock(page: Page, first: Query): View {
     const shape = shown?.network.data.shape ?? null;
     const tables = page.info.items.filter((item) => item.kind === "tables");
     const ofGroups = page.info.items.filter((item) => item.kind === "multicast-tables");
-    const value = given.algorithm ? `algorithm ${given.algorithm}` : given.tables ? `tables ${given.tables}` : `routing ${given.routing}`;
+    const value = given.algorithm ? `algorithm ${given.algorithm}` : given.tables ? `tables ${given.tables}` : given.routing ? `routing ${given.routing}` : "";
     const options = [
       ...all.routings.map((routing) => ({ value: `routing ${routing.name}`, text: routing.name, group: "Routings" })),
       ...algorithmsFor(all, shape).map((option) => ({ value: `algorithm ${option.value}`, text: option.text, group: "Multicast algorithms" })),
       ...tables.map((item) => ({ value: `tables ${item.path}`, text: item.path, group: "Forwarding tables" })),
     ];
-    if (!options.some((option) => option.value === value)) options.push({ value, text: value.slice(value.indexOf(" ") + 1), group: "Chosen" });
+    if (!options.some((option) => option.value === value)) options.push({ value, text: value ? value.slice(value.indexOf(" ") + 1) : "choose …", group: "Chosen" });
     if (isTyped(chooser)) return;
     refill(
       chooser,

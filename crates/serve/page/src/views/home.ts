@@ -31,16 +31,9 @@ export function leads(item: Item, info: Info): [string, ViewName, Query][] {
     case "network":
       return [["Look", "network", { topology: item.path }], ["Deadlock", "deadlock", { topology: item.path, routing: "up-down" }], ["Plan", "plan", { topology: item.path }]];
     case "tables":
-    case "multicast-tables": {
-      // Tables belong to a network: the one of the same name, if there is one. Multicast tables belong to forwarding tables, too.
-      const stem = (path: string): string => path.replace(/\.[^./]*$/, "");
-      const beside = (kind: Item["kind"]): string | undefined => info.items.find((other) => other.kind === kind && stem(other.path) === stem(item.path))?.path;
-      const network = beside("network");
-      const given: Query = network ? { topology: network } : {};
-      if (item.kind === "tables") return [["Deadlock", "deadlock", { ...given, tables: item.path }]];
-      const tables = beside("tables") ?? info.items.find((other) => other.kind === "tables")?.path;
-      return [["Deadlock", "deadlock", { ...given, ...(tables ? { tables } : {}), multicast_tables: item.path }]];
-    }
+      return [["Deadlock", "deadlock", { ...item.beside, tables: item.path }]];
+    case "multicast-tables":
+      return [["Deadlock", "deadlock", { ...item.beside, multicast_tables: item.path }]];
   }
 }
 
