@@ -36,7 +36,7 @@ pub(crate) struct Request {
     live: bool,
     /// Whether it is for one channel and nothing else: most are. Then that and the queue entry are these, and the lists mean nothing.
     only: Only,
-    link: ChannelId,
+    channel: ChannelId,
     pool: Pool,
     entry: u32,
     /// One channel of each of these pools.
@@ -56,7 +56,7 @@ enum Only {
     No,
     /// A path, for a link of one virtual channel.
     Link,
-    /// For a pool of one channel.
+    /// For the only port of a pool.
     Pool,
 }
 
@@ -68,7 +68,7 @@ impl Request {
         all_links: false,
         live: false,
         only: Only::No,
-        link: ChannelId::new(NONE),
+        channel: ChannelId::new(NONE),
         pool: Pool::Injection(NodeId::new(0)),
         entry: NONE,
         pools: Vec::new(),
@@ -92,7 +92,7 @@ impl Request {
     pub(crate) fn links(&self) -> &[ChannelId] {
         match self.only {
             Only::No => &self.links,
-            Only::Link => std::slice::from_ref(&self.link),
+            Only::Link => std::slice::from_ref(&self.channel),
             Only::Pool => &[],
         }
     }
@@ -159,14 +159,16 @@ pub(crate) struct Grant {
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
 /// happen in that cycle unless a request waits: then there is a wake-up. Memory: 16 bytes a link and pool,
-/// 8 a port, and 8 a virtual channel where links have several.
+/// 8 a port where nodes have several, and 8 a virtual channel where links have several.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
     /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
+    /// Whether nodes have one port of each kind: then ports are numbered like their pools, and their holders are there.
+    single_ports: bool,
     now: Cycle,
-    /// The holder of each port, and, where links have several virtual channels, that of each of these, link by link.
+    /// The holder of each port where nodes have several, and, where links have several virtual channels, that of each of these, link by link.
     ports: Vec<Hold>,
     holds: Vec<Hold>,
     /// Of links, with their holders where these have one virtual channel; then of injection pools, then of consumption pools.
@@ -176,6 +178,8 @@ pub(crate) struct Arbiter {
     /// Requests that were granted in this cycle. Their places are free from the next one on, in the order of keys, however early in the cycle they were
     /// granted: where several requests of a worm can be named in a deadlock, their places decide.
     granted_now: Vec<(Key, u32)>,
+    /// Whether all worms have one request at most, so that it does not matter which places are free.
+    one_request: bool,
     /// Requests that something has changed for: the only ones that a pass has to look at.
     work: BinaryHeap<Reverse<(Key, u32)>>,
     /// Queues that have to be woken in a later cycle, because one of their channels becomes free then.
@@ -190,13 +194,15 @@ pub(crate) struct Arbiter {
 
 impl Arbiter {
     pub(crate) fn new(network: &Network, space: ChannelSpace, virtual_channels: u32, selector: Selector) -> Self {
-        let ports = space.len() - space.links();
+        let single_ports = space.ports() == Ports { injection: 1, consumption: 1 };
+        let ports = if single_ports { 0 } else { space.len() - space.links() };
         let several = if virtual_channels > 1 { space.links() * virtual_channels as usize } else { 0 };
-        let ends = (0..space.links() as u32).map(|link| network.to(ChannelId::new(link)));
+        let ends = network.channel_ids().map(|link| network.to(link));
         Self {
             space,
             virtual_channels,
             divided: virtual_channels > 1,
+            single_ports,
             now: 0,
             ports: vec![Hold::FREE; ports],
             holds: vec![Hold::FREE; several],
@@ -204,6 +210,7 @@ impl Arbiter {
             requests: Vec::new(),
             free_requests: Vec::new(),
             granted_now: Vec::new(),
+            one_request: true,
             work: BinaryHeap::new(),
             wakes: Vec::new(),
             pending: 0,
@@ -211,6 +218,11 @@ impl Arbiter {
             granted: None,
             free: Vec::new(),
         }
+    }
+
+    /// From now on worms may have several requests.
+    pub(crate) fn takes_branching(&mut self) {
+        self.one_request = false;
     }
 
     /// Has it count the loads of links.
@@ -233,6 +245,12 @@ impl Arbiter {
     #[inline]
     pub(crate) fn read(&self, queue: u32) -> u32 {
         self.queues.lines.get(queue as usize).map_or(0, |line| line.to.raw())
+    }
+
+    /// The router that a link enters, from where its next grant looks anyway.
+    #[inline]
+    pub(crate) fn end_of(&self, link: ChannelId) -> RouterId {
+        self.queues.lines[link.index()].to
     }
 
     /// The slot of the first worm that waits in a queue, or `NONE`.
@@ -291,18 +309,22 @@ impl Arbiter {
     #[inline]
     fn held(&self, channel: ChannelId, virtual_channel: u32) -> Hold {
         match channel.index().checked_sub(self.space.links()) {
-            Some(port) => self.ports[port],
-            None if self.virtual_channels == 1 => self.queues.lines[channel.index()].hold,
-            None => self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
+            Some(port) if !self.single_ports => self.ports[port],
+            None if self.virtual_channels > 1 => {
+                self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize]
+            }
+            _ => self.queues.lines[channel.index()].hold,
         }
     }
 
     #[inline]
     fn held_mut(&mut self, channel: ChannelId, virtual_channel: u32) -> &mut Hold {
         match channel.index().checked_sub(self.space.links()) {
-            Some(port) => &mut self.ports[port],
-            None if self.virtual_channels == 1 => &mut self.queues.lines[channel.index()].hold,
-            None => &mut self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize],
+            Some(port) if !self.single_ports => &mut self.ports[port],
+            None if self.virtual_channels > 1 => {
+                &mut self.holds[channel.index() * self.virtual_channels as usize + virtual_channel as usize]
+            }
+            _ => &mut self.queues.lines[channel.index()].hold,
         }
     }
 
@@ -361,8 +383,13 @@ impl Arbiter {
         first..first + count as usize
     }
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "which pool it is, is mostly known")]
+    #[inline(always)]
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
+        if self.single_ports {
+            let queue = self.queue_of(pool);
+            return self.queues.lines[queue].hold.is_free(self.now).then_some(ChannelId::new(queue as u32));
+        }
         let ports = self.ports_of(pool);
         let place = self.ports[ports.clone()].iter().position(|port| port.is_free(self.now))?;
         Some(ChannelId::new((self.space.links() + ports.start + place) as u32))
@@ -413,6 +440,9 @@ impl Arbiter {
 
     #[inline]
     fn queue_of_port(&self, port: ChannelId) -> usize {
+        if self.single_ports {
+            return port.index();
+        }
         match self.space.kind(port) {
             ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),
             ChannelKind::Consumption(node, _) => self.queue_of(Pool::Consumption(node, None)),
@@ -447,46 +477,30 @@ impl Arbiter {
         true
     }
 
-    /// As [`grant_first`](Self::grant_first), if the first request of a link is a path's that asks for nothing else: returns the slot and the vertex of the worm, the link, and the router
-    /// that it enters.
+    /// As [`grant_first`](Self::grant_first), if the first request is for [one channel](Self::queue_for_one) and nothing else: returns the slot and the vertex of the worm, the channel,
+    /// and the router that it enters, if it is a link.
     #[allow(clippy::inline_always, reason = "of every wait, from one place")]
     #[inline(always)]
-    pub(crate) fn grant_link(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, RouterId)> {
-        if queue as usize >= self.space.links() {
-            return None;
-        }
+    pub(crate) fn grant_one(&mut self, queue: u32) -> Option<(u32, u32, ChannelId, Option<RouterId>)> {
         let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
         let line = &mut self.queues.lines[queue as usize];
-        if request.only != Only::Link || !line.hold.is_free(self.now) {
+        if request.only == Only::No || !line.hold.is_free(self.now) {
             return None;
         }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        let granted = (request.worm, request.vertex, request.link, line.to);
-        self.granted_now.push((request.key, index));
+        let to = (request.only == Only::Link).then_some(line.to);
+        let granted = (request.worm, request.vertex, request.channel, to);
+        if self.one_request {
+            self.free_requests.push(index);
+        } else {
+            self.granted_now.push((request.key, index));
+        }
         // The next has to wait.
         self.queues.remove_first(queue as usize);
         self.pending -= 1;
         Some(granted)
-    }
-
-    /// As [`grant_link`](Self::grant_link), if the first request of a pool of one channel asks for nothing else; returns the slot and the vertex of the worm, and the channel.
-    #[inline(never)]
-    pub(crate) fn grant_port(&mut self, queue: u32) -> Option<(u32, u32, ChannelId)> {
-        let index = self.queues.first(queue as usize)?;
-        let request = &mut self.requests[index as usize];
-        if request.only != Only::Pool || self.divided || self.granted.is_some() {
-            return None;
-        }
-        let (worm, vertex, pool, key) = (request.worm, request.vertex, request.pool, request.key);
-        let channel = self.free_member(pool)?;
-        self.ports[channel.index() - self.space.links()] = Hold::by(worm);
-        self.requests[index as usize].live = false;
-        self.granted_now.push((key, index));
-        self.queues.remove_first(queue as usize);
-        self.pending -= 1;
-        Some((worm, vertex, channel))
     }
 
     /// Whether a queue is for one channel alone.
@@ -512,6 +526,11 @@ impl Arbiter {
     #[inline(always)]
     pub(crate) fn free_port_from(&mut self, port: ChannelId, worm: u32, at: Cycle) -> Option<u32> {
         debug_assert_eq!(self.holder(port, 0), worm, "only the holder releases");
+        if self.single_ports {
+            let line = &mut self.queues.lines[port.index()];
+            line.hold = Hold::until(at);
+            return (!line.is_empty()).then_some(port.raw());
+        }
         self.ports[port.index() - self.space.links()] = Hold::until(at);
         let queue = self.queue_of_port(port);
         (!self.queues.is_empty(queue)).then_some(queue as u32)
@@ -628,7 +647,14 @@ impl Arbiter {
     #[inline]
     pub(crate) fn take_one(&mut self, link: ChannelId, worm: u32) -> Option<RouterId> {
         debug_assert_eq!(self.virtual_channels, 1);
-        let line = &mut self.queues.lines[link.index()];
+        self.take_line(link.index(), worm)
+    }
+
+    /// Takes a link that has one virtual channel, or a port that has a pool of its own.
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    fn take_line(&mut self, queue: usize, worm: u32) -> Option<RouterId> {
+        let line = &mut self.queues.lines[queue];
         if !line.hold.is_free(self.now) || !line.is_empty() {
             return None;
         }
@@ -636,18 +662,27 @@ impl Arbiter {
         Some(line.to)
     }
 
-    /// As [`queue`](Self::queue), for a path that asks for one link, which is not granted at once; returns the cycle in which its queue has to be woken, if nobody else will do it.
+    /// As [`queue`](Self::queue), for a path that asks for one link, or a worm that asks for the [only port](Self::only_port) of a pool, which is not granted at once; returns the cycle in
+    /// which its queue has to be woken, if nobody else will do it.
     #[allow(clippy::inline_always, reason = "of every wait, from one place")]
     #[inline(always)]
-    pub(crate) fn queue_for_one(&mut self, key: Key, worm: u32, vertex: u32, link: ChannelId) -> Option<Cycle> {
-        let (index, queue) = (self.new_request(), link.index());
+    pub(crate) fn queue_for_one(
+        &mut self,
+        key: Key,
+        (worm, vertex): (u32, u32),
+        (channel, pool): (ChannelId, Option<Pool>),
+    ) -> Option<Cycle> {
+        let (index, queue) = (self.new_request(), channel.index());
         let hold = self.queues.lines[queue].hold;
         let wake = if self.queues.is_empty(queue) { hold.ends(self.now) } else { None };
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.only, request.live) = (false, Only::Link, true);
-        (request.link, request.entry) = (link, entry);
+        (request.all_links, request.live, request.channel, request.entry) = (false, true, channel, entry);
+        request.only = Only::Link;
+        if let Some(pool) = pool {
+            (request.only, request.pool) = (Only::Pool, pool);
+        }
         self.pending += 1;
         if hold.is_free(self.now) {
             self.look_at(index);
@@ -655,28 +690,10 @@ impl Arbiter {
         wake
     }
 
-    /// As [`queue_for_one`](Self::queue_for_one), for one channel of a pool; `false` if the pool has several.
-    #[inline(never)]
-    pub(crate) fn queue_for_port(&mut self, key: Key, worm: u32, vertex: u32, pool: Pool, all_links: bool) -> bool {
-        let queue = self.queue_of(pool);
-        if !self.is_for_one(queue as u32) {
-            return false;
-        }
-        let hold = self.ports[self.ports_of(pool).start];
-        if self.queues.is_empty(queue) {
-            self.wakes.extend(hold.ends(self.now).map(|at| (at, queue as u32)));
-        }
-        let index = self.new_request();
-        let entry = self.queues.push(queue, index);
-        let request = &mut self.requests[index as usize];
-        (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.only, request.live) = (all_links, Only::Pool, true);
-        (request.pool, request.entry) = (pool, entry);
-        self.pending += 1;
-        if hold.is_free(self.now) {
-            self.look_at(index);
-        }
-        true
+    /// The one port of a pool, where nodes have one of each kind and nothing else depends on who is granted it.
+    pub(crate) fn only_port(&self, pool: Pool) -> Option<ChannelId> {
+        let only = self.single_ports && !self.divided && self.granted.is_none();
+        only.then(|| ChannelId::new(self.queue_of(pool) as u32))
     }
 
     /// A place for a request.
@@ -692,18 +709,24 @@ impl Arbiter {
     #[allow(clippy::inline_always, reason = "which pool it is, is known")]
     #[inline(always)]
     pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
-        if !self.queues.is_empty(self.queue_of(pool)) {
-            return None;
-        }
-        let (ports, now) = (self.ports_of(pool), self.now);
-        let holds = self.ports.get_mut(ports.clone())?;
-        let place = holds.iter().position(|hold| hold.is_free(now))?;
-        holds[place] = Hold::by(worm);
-        let port = ports.start + place;
-        let channel = ChannelId::new((self.space.links() + port) as u32);
+        let queue = self.queue_of(pool);
+        let channel = if self.single_ports {
+            self.take_line(queue, worm)?;
+            ChannelId::new(queue as u32)
+        } else {
+            self.take_one_of(pool, queue, worm)?
+        };
         if let Some(granted) = &mut self.granted {
             granted.push(channel);
         }
+        Some(channel)
+    }
+
+    /// As [`take_member`](Self::take_member), for a pool of several.
+    #[inline]
+    fn take_one_of(&mut self, pool: Pool, queue: usize, worm: u32) -> Option<ChannelId> {
+        let channel = self.free_member(pool).filter(|_| self.queues.is_empty(queue))?;
+        self.ports[channel.index() - self.space.links()] = Hold::by(worm);
         Some(channel)
     }
 
@@ -847,13 +870,8 @@ impl Arbiter {
         match request.only {
             Only::No => {}
             // The next has to wait.
-            Only::Link => {
-                self.queues.remove(request.link.index(), request.entry);
-                return;
-            }
-            Only::Pool => {
-                let (pool, entry) = (request.pool, request.entry);
-                self.queues.remove(self.queue_of(pool), entry);
+            Only::Link | Only::Pool => {
+                self.queues.remove(request.channel.index(), request.entry);
                 return;
             }
         }

@@ -170,9 +170,9 @@ pub(super) fn held<F: Flits>(worm: &WormState<F>) -> Vec<(ChannelId, u32)> {
     let mut held = Vec::new();
     match &worm.route {
         Route::Path(route, _) => {
-            for (vertex, hop) in route.hops() {
-                if hop.entered_by.raw() != NONE {
-                    held.push((hop.entered_by, hop.virtual_channel));
+            for (vertex, at) in route.vertices() {
+                if at.entered_by.raw() != NONE {
+                    held.push((at.entered_by, route.virtual_channel(vertex)));
                 }
                 held.extend(route.consumption(vertex).map(|channel| (channel, 0)));
             }

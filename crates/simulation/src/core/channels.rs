@@ -23,7 +23,7 @@ pub(crate) struct Channels {
     pub(crate) asked: Vec<ChannelId>,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
-    /// Whether a link needs nothing but to be given back: links have one virtual channel and take one cycle, and nobody counts flits.
+    /// Whether a link needs nothing but to be given back: links have one virtual channel and take one cycle, and nobody strips flits of paths or counts them.
     pub(crate) plain_links: bool,
     /// Whether flits are counted one by one as they cross links.
     pub(crate) shared_links: bool,

@@ -1,12 +1,14 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
+use std::ops::Range;
+
 use wormcast_network::{ChannelId, ChannelKind, NodeId};
 
 use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{Flits, Hop, PathRoute, Route, UNKNOWN};
+use super::worm::{Flits, PathRoute, Route, UNKNOWN, Vertex, several_at};
 use crate::config::switching::BranchReplication;
 use crate::contention_free::{WormTiming, delayed_path_delivery, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
@@ -18,17 +20,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return false };
-        let hop = route.hop_mut(vertex);
-        debug_assert_eq!(hop.departs, UNKNOWN);
-        hop.departs = at;
-        let hop = *hop;
-        let addresses = self.config.header.stripped_of_path(worm.header);
+        let Vertex { entered_by: link, delivers, .. } = route.departs_when(vertex, |_| at);
         // On nearly every hop there is a link and nothing else.
-        if vertex > 1 && hop.consumption == NONE && self.channels.plain_links && addresses.is_none() {
-            self.channels.free_one(slot, hop.entered_by, at + 1);
-            self.reports.link_settled(at, hop.entered_by, worm.flits);
+        if vertex > 1 && !delivers && self.channels.plain_links {
+            self.channels.free_one(slot, link, at + 1);
+            self.reports.link_settled(at, link, worm.flits);
             return false;
         }
+        let addresses = self.config.header.stripped_of_path(worm.header);
         route.gives_back(slot, (worm.flits, addresses), vertex, &mut self.channels, &mut self.reports)
     }
 
@@ -104,16 +103,38 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     #[allow(clippy::inline_always, reason = "once a message")]
     #[inline(always)]
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
-        let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-        let (first, further) = (ChannelId::new(route.hop(vertex).consumption), route.rest.further.len());
-        self.consume(slot, vertex, first);
-        for place in 0..further {
+        let Route::Path(route, _) = &mut self.worms[slot as usize].route else { return };
+        for place in route.takes_deliveries(vertex) {
             let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
-            let (at, channel) = route.rest.further[place];
-            if at == vertex {
-                self.consume(slot, vertex, channel);
-            }
+            self.consume(slot, vertex, route.consumption_at(place));
         }
+    }
+
+    /// The last flit of a path worm crosses the consumption channels at a vertex, in this cycle; behind the last ones nothing is left of it.
+    #[inline]
+    pub(crate) fn deliver_path(&mut self, slot: u32, vertex: u32) {
+        self.deliver(slot, vertex);
+        let Route::Path(route, flits) = &mut self.worms[slot as usize].route else { return };
+        let done = route.complete && vertex == route.last();
+        if done {
+            F::retire(flits, &mut self.spare);
+        }
+        if O::RELEASES {
+            self.report_departures(slot, self.now + 1);
+        }
+        if done {
+            self.finish(slot);
+        }
+    }
+
+    /// Paths of one flit deliver in the cycle of the grant.
+    #[cold]
+    pub(super) fn deliver_at_once(&mut self) {
+        for place in 0..self.channels.delivering.len() {
+            let Event { slot, vertex, .. } = self.channels.delivering[place];
+            self.deliver_path(slot, vertex);
+        }
+        self.channels.delivering.clear();
     }
 
     /// The last data flit of a path worm crosses one of the consumption channels at a vertex.
@@ -139,12 +160,15 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &self.worms[slot as usize];
         let in_network = delivered - worm.prepared;
         debug_assert!(network <= in_network, "nothing is faster than in an empty network");
-        let parts = LatencyParts {
-            queueing: worm.carried.queueing + (worm.started - worm.ready),
-            startup: worm.carried.startup + (worm.prepared - worm.started),
-            network: worm.carried.network + network,
-            blocking: worm.carried.blocking + (in_network - network),
+        let mut parts = LatencyParts {
+            queueing: worm.started - worm.ready,
+            startup: worm.prepared - worm.started,
+            network,
+            blocking: in_network - network,
         };
+        if worm.triggered {
+            parts += worm.carried;
+        }
         self.reports.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
         // A worm that is triggered leaves the list: it may be gone, and its slot another's, before this one delivers again.
         let (mut child, mut previous) = (worm.first_child, NONE);
@@ -154,7 +178,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             if triggered.from == node {
                 let ready = delivered + Cycle::from(self.config.receive_overhead);
                 triggered.ready = ready;
-                triggered.carried = parts;
+                (triggered.triggered, triggered.carried) = (true, parts);
                 triggered.carried.startup += u64::from(self.config.receive_overhead);
                 self.channels.calendar.push(ready, Event::of_worm(Kind::Ready, triggered.id, child, 0));
                 match previous {
@@ -183,9 +207,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         };
         match &worm.route {
             Route::Path(route, flits) if !self.channels.lags.is_empty() => {
-                delayed_path_delivery(timing, F::lags(flits), &route.rest.strips, vertex - 1)
+                delayed_path_delivery(timing, F::lags(flits), &route.rest().strips, vertex - 1)
             }
-            Route::Path(route, _) => path_delivery(timing, &route.rest.strips, route.last(), vertex - 1),
+            Route::Path(route, _) => path_delivery(timing, &route.rest().strips, route.last(), vertex - 1),
             Route::Tree(route, _) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
@@ -223,52 +247,111 @@ impl<'a, O: Observer> Departures<'a, O> {
         channels: &'a mut Channels,
         reports: &'a mut Reports<O>,
     ) -> Self {
-        let simple = addresses.is_none() && channels.plain_links;
+        let simple = channels.plain_links;
         Self { id, slot, flits, addresses, simple, now, channels, reports }
     }
 
     /// The cycle in which the last flit leaves a vertex is known, and put down there: gives back what the worm holds for it, and arranges what it delivers there.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, hop: Hop) {
-        if vertex > 1 && self.simple {
-            if O::PART && !self.channels.part.has_link(hop.entered_by) {
-                self.channels.part.releases.push((hop.entered_by, hop.departs + 1));
+    pub(crate) fn found(&mut self, route: &PathRoute, vertex: u32, found: Vertex) {
+        let Vertex { departs, entered_by: link, delivers } = found;
+        if vertex < 2 {
+            self.found_at_sender(route, vertex, departs);
+        } else if self.simple {
+            if O::PART && !self.channels.part.has_link(link) {
+                self.channels.part.releases.push((link, departs + 1));
             } else {
                 // In a part, a worm that has come back may have another slot than when it was granted the link.
-                let slot = if O::PART { self.channels.arbiter.holder(hop.entered_by, 0) } else { self.slot };
-                self.channels.free_one(slot, hop.entered_by, hop.departs + 1);
+                let slot = if O::PART { self.channels.arbiter.holder(link, 0) } else { self.slot };
+                self.channels.free_one(slot, link, departs + 1);
             }
-            self.reports.link_settled(hop.departs, hop.entered_by, self.flits);
+            self.reports.link_settled(departs, link, self.flits);
             // On nearly every hop there is a link and nothing else.
-            if hop.consumption != NONE {
-                self.ends_delivery(route, vertex);
+            if delivers {
+                self.ends_delivery(route, vertex, departs, route.places_of_consumption(vertex));
             }
-        } else if vertex > 0 {
-            self.found_other(route, vertex);
+        } else {
+            self.found_other(route, vertex, departs);
         }
     }
 
-    /// As [`found`](Self::found) at the sender's router, and where more has to be done than to give a link back.
+    /// As [`found`](Self::found), at the sender's processor or router.
     #[inline(never)]
-    fn found_other(&mut self, route: &PathRoute, vertex: u32) {
+    pub(crate) fn found_at_sender(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
         if vertex == 1 {
             route.gives_port_back(self.slot, self.flits, self.channels, self.reports);
-        } else {
-            route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
+            if route.delivers(1) {
+                self.ends_delivery(route, 1, departs, route.places_of_consumption(1));
+            }
         }
-        if route.hop(vertex).consumption != NONE {
-            self.ends_delivery(route, vertex);
+    }
+
+    /// The worm has been granted everything: finds and puts down all departures that are not known, and does the same for them as [`found`](Self::found). Returns whether it could:
+    /// where links need nothing but to be given back, and no flit has stayed too long to be put down in short.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
+    pub(crate) fn found_rest(&mut self, route: &mut PathRoute, settled: u32, buffer: u32) -> bool {
+        let (slot, flits, last_flit) = (self.slot, self.flits, Cycle::from(self.flits - 1));
+        if O::PART || !self.simple || !route.has_room_until(settled, self.now + last_flit) {
+            return false;
+        }
+        let mut held_until = 0;
+        let mut when = |leaves: Cycle| {
+            // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
+            let departs = held_until.max(leaves + last_flit);
+            held_until = departs.saturating_sub(Cycle::from(buffer));
+            departs
+        };
+        let (channels, reports) = (&mut *self.channels, &mut *self.reports);
+        route.departs_from_last(settled.max(2), |leaves, link| {
+            let departs = when(leaves);
+            channels.free_one(slot, link, departs + 1);
+            reports.link_settled(departs, link, flits);
+            departs
+        });
+        if settled < 2 {
+            route.departs_when(1, &mut when);
+            route.gives_port_back(slot, flits, channels, reports);
+        }
+        if settled == 0 {
+            route.departs_when(0, when);
+        }
+        self.end_deliveries(route, settled);
+        true
+    }
+
+    /// Does what follows from the departures at the vertices from the first one on that deliver.
+    #[allow(clippy::inline_always, reason = "once a message, from one place")]
+    #[inline(always)]
+    fn end_deliveries(&mut self, route: &PathRoute, first: u32) {
+        let Some(several) = route.several() else {
+            return self.ends_delivery(route, route.last(), route.departs(route.last()), 0..1);
+        };
+        let mut next = several.partition_point(|at| at.0 < first);
+        while let Some(&(vertex, _)) = several.get(next) {
+            let places = several_at(several, vertex, next);
+            next = places.end;
+            self.ends_delivery(route, vertex, route.departs(vertex), places);
+        }
+    }
+
+    /// As [`found`](Self::found), where more has to be done than to give a link back.
+    #[inline(never)]
+    fn found_other(&mut self, route: &PathRoute, vertex: u32, departs: Cycle) {
+        route.gives_link_back(self.slot, (self.flits, self.addresses), vertex, self.channels, self.reports);
+        if route.delivers(vertex) {
+            self.ends_delivery(route, vertex, departs, route.places_of_consumption(vertex));
         }
     }
 
     /// The cycle of a delivery is known: gives the consumption channels back, and arranges it.
     #[inline(never)]
-    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32) {
+    fn ends_delivery(&mut self, route: &PathRoute, vertex: u32, departs: Cycle, places: Range<usize>) {
         let consumed = self.flits - self.addresses.unwrap_or(0);
-        route.ends_delivery(self.slot, vertex, consumed, self.channels, self.reports);
+        route.ends_delivery(self.slot, (places, departs), consumed, self.channels, self.reports);
         let event = Event::of_worm(Kind::Delivers, self.id, self.slot, vertex);
-        self.channels.deliver(self.now, route.hop(vertex).departs, event);
+        self.channels.deliver(self.now, departs, event);
     }
 }
 
@@ -289,9 +372,10 @@ impl PathRoute {
             1 => self.gives_port_back(slot, flits, channels, reports),
             _ => self.gives_link_back(slot, (flits, addresses), vertex, channels, reports),
         }
-        let delivers = self.hop(vertex).consumption != NONE;
+        let delivers = self.delivers(vertex);
         if delivers {
-            self.ends_delivery(slot, vertex, flits - addresses.unwrap_or(0), channels, reports);
+            let places = self.places_of_consumption(vertex);
+            self.ends_delivery(slot, (places, self.departs(vertex)), flits - addresses.unwrap_or(0), channels, reports);
         }
         delivers
     }
@@ -306,30 +390,30 @@ impl PathRoute {
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let hop = self.hop(vertex);
+        let Vertex { departs, entered_by: link, .. } = self.vertex(vertex);
         let stripped = match addresses {
             None => 0,
-            Some(_) => self.rest.strips.partition_point(|&router| router + 1 < vertex) as u32,
+            Some(_) => self.rest().strips.partition_point(|&router| router + 1 < vertex) as u32,
         };
-        channels.count_flits(hop.entered_by, flits - stripped);
+        channels.count_flits(link, flits - stripped);
         if O::PART {
-            channels.free_in_part(hop.entered_by, hop.departs + 1);
+            channels.free_in_part(link, departs + 1);
         } else {
-            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
+            channels.free_link(slot, link, self.virtual_channel(vertex), departs + 1);
         }
-        reports.settled(hop.departs, hop.entered_by, flits - stripped);
+        reports.settled(departs, link, flits - stripped);
     }
 
     /// Gives the injection channel back.
     #[inline]
     fn gives_port_back<O: Observer>(&self, slot: u32, flits: u32, channels: &mut Channels, reports: &mut Reports<O>) {
-        let hop = self.hop(1);
+        let (departs, port) = (self.departs(1), self.entered_by(1));
         if O::PART {
-            channels.free_in_part(hop.entered_by, hop.departs + 1);
+            channels.free_in_part(port, departs + 1);
         } else {
-            channels.free_port(slot, hop.entered_by, hop.departs + 1);
+            channels.free_port(slot, port, departs + 1);
         }
-        reports.settled(hop.departs, hop.entered_by, flits);
+        reports.settled(departs, port, flits);
     }
 
     /// Gives the consumption channels at a vertex back, which so many flits cross.
@@ -337,23 +421,19 @@ impl PathRoute {
     fn ends_delivery<O: Observer>(
         &self,
         slot: u32,
-        vertex: u32,
+        (places, at): (Range<usize>, Cycle),
         consumed: u32,
         channels: &mut Channels,
         reports: &mut Reports<O>,
     ) {
-        let Hop { departs: at, consumption: first, .. } = *self.hop(vertex);
-        let mut ends = |channel| {
+        for place in places {
+            let channel = self.consumption_at(place);
             if O::PART {
                 channels.free_in_part(channel, at + 1);
             } else {
                 channels.free_port(slot, channel, at + 1);
             }
             reports.settled(at, channel, consumed);
-        };
-        ends(ChannelId::new(first));
-        if !self.rest.further.is_empty() {
-            self.consumption(vertex).skip(1).for_each(ends);
         }
     }
 
@@ -365,11 +445,11 @@ impl PathRoute {
         now: Cycle,
         visit: &mut dyn FnMut(ChannelId, Cycle, u32),
     ) {
-        let known = |hop: &Hop| hop.departs != UNKNOWN && hop.departs >= now;
-        for (vertex, hop) in self.hops().filter(|(vertex, hop)| *vertex > 1 && known(hop)) {
-            let strips = if addresses.is_some() { &self.rest.strips[..] } else { &[] };
+        let known = |at: &Vertex| at.departs != UNKNOWN && at.departs >= now;
+        for (vertex, at) in self.vertices().filter(|(vertex, at)| *vertex > 1 && known(at)) {
+            let strips = if addresses.is_some() { &self.rest().strips[..] } else { &[] };
             let stripped = strips.partition_point(|&router| router + 1 < vertex) as u32;
-            visit(hop.entered_by, hop.departs, flits - stripped);
+            visit(at.entered_by, at.departs, flits - stripped);
         }
     }
 
@@ -384,7 +464,7 @@ impl PathRoute {
         reports: &mut Reports<O>,
     ) {
         // Asked on every hop; there is nothing to report on most.
-        if self.tail < self.end && self.hop(self.tail).departs < before {
+        if self.tail < self.end && self.departs(self.tail) < before {
             self.report_departed(worm, flits, addresses, before, reports);
         }
     }
@@ -399,23 +479,25 @@ impl PathRoute {
         reports: &mut Reports<O>,
     ) {
         while self.tail < self.end {
-            let hop = *self.hop(self.tail);
-            if hop.departs >= before {
+            let departs = self.departs(self.tail);
+            if departs >= before {
                 return;
             }
+            let entered_by = self.entered_by(self.tail);
+            if O::RELEASES && entered_by.raw() != NONE {
+                reports.observer.released(departs, worm, entered_by, flits - self.rest().stripped);
+            }
+            if self.delivers(self.tail) {
+                if addresses.is_some() {
+                    self.rest_mut().stripped += 1;
+                }
+                if O::RELEASES {
+                    let consumed = flits - addresses.unwrap_or(0);
+                    let channels = self.consumption(self.tail);
+                    channels.for_each(|channel| reports.observer.released(departs, worm, channel, consumed));
+                }
+            }
             self.tail += 1;
-            if hop.entered_by.raw() != NONE {
-                reports.observer.released(hop.departs, worm, hop.entered_by, flits - self.stripped);
-            }
-            if hop.consumption != NONE {
-                self.stripped += u32::from(addresses.is_some());
-                let consumed = flits - addresses.unwrap_or(0);
-                reports.observer.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
-                let vertex = self.tail - 1;
-                let here = self.rest.further.iter().take_while(|at| at.0 == vertex).count();
-                let further = self.rest.further.drain(..here);
-                further.for_each(|(_, channel)| reports.observer.released(hop.departs, worm, channel, consumed));
-            }
         }
     }
 }

@@ -4,8 +4,6 @@
 //! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So those of a cycle
 //! are next to each other, and sorted seldom, which a calendar would have to find out.
 
-use std::ops::Range;
-
 use crate::calendar::sort;
 use crate::observers::observer::Cycle;
 
@@ -29,9 +27,16 @@ pub(crate) struct Headers {
 /// Headers in the order of cycles.
 #[derive(Default)]
 struct Queue {
+    /// Those of later cycles, behind others that are gone, or that are those of the cycle at hand.
     headers: Vec<Routed>,
-    /// The first that is not gone.
     taken: usize,
+    /// The worm of the last of them, if none has come before one with a greater id; otherwise more than any.
+    last: u64,
+    /// Those of the cycle at hand, if they are not still among the others; the place of the first, and how many there are.
+    due: Vec<Routed>,
+    among: bool,
+    first: usize,
+    count: usize,
     /// Scratch: those of a cycle that are not where they belong.
     others: Vec<Routed>,
 }
@@ -57,27 +62,37 @@ impl Headers {
         }
     }
 
-    /// Takes the headers of a cycle; returns their places, in the order of worms.
+    /// Takes the headers of a cycle; returns how many there are.
     #[allow(clippy::inline_always, reason = "in every cycle")]
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Cycle) -> Range<usize> {
+    pub(crate) fn take(&mut self, now: Cycle) -> usize {
+        let in_order = self.entering.take(now);
         if self.freed.next() == Some(now) {
             self.take_freed(now);
+        } else if !in_order {
+            self.entering.order();
         }
-        self.entering.take(now)
+        self.entering.count
     }
 
     /// Puts the headers that are freed in this cycle among those that enter routers.
     #[inline(never)]
     fn take_freed(&mut self, now: Cycle) {
-        let freed = self.freed.take(now);
-        self.entering.insert(now, &self.freed.headers[freed]);
+        self.freed.take(now);
+        let Self { entering, freed } = self;
+        if std::mem::take(&mut entering.among) {
+            entering.due.extend_from_slice(&entering.headers[entering.first..][..entering.count]);
+            entering.first = 0;
+        }
+        entering.due.extend_from_slice(freed.due());
+        entering.count = entering.due.len();
+        entering.order();
     }
 
-    /// The header at a place, until the next cycle's are taken.
+    /// The header at a place, in the order of worms, until the next cycle's are taken.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Routed {
-        self.entering.headers[place]
+        self.entering.at(place)
     }
 }
 
@@ -88,17 +103,6 @@ impl Routed {
     }
 }
 
-/// Whether headers are in the order of worms: all are looked at, as which are not is hard to foresee.
-#[inline]
-fn in_order(headers: &[Routed]) -> bool {
-    let (mut last, mut in_order) = ((0, 0), true);
-    for header in headers {
-        in_order &= last <= header.order();
-        last = header.order();
-    }
-    in_order
-}
-
 impl Queue {
     /// The first cycle in which any request.
     #[inline]
@@ -106,64 +110,63 @@ impl Queue {
         self.headers.get(self.taken).map(|header| header.at)
     }
 
-    /// How many request in a cycle that has come.
+    /// One of those of the cycle at hand.
     #[inline]
-    fn due(&self, now: Cycle) -> usize {
-        let waiting = &self.headers[self.taken..];
-        match waiting.last() {
-            // All of them, where routing takes no time.
-            Some(last) if last.at == now => waiting.len(),
-            _ => waiting.iter().take_while(|header| header.at == now).count(),
+    fn at(&self, place: usize) -> Routed {
+        let list = if self.among { &self.headers } else { &self.due };
+        list[self.first + place]
+    }
+
+    /// All of them.
+    fn due(&self) -> &[Routed] {
+        let list = if self.among { &self.headers } else { &self.due };
+        &list[self.first..][..self.count]
+    }
+
+    /// Takes those of a cycle; returns whether they are known to be in the order of worms.
+    #[allow(clippy::inline_always, reason = "in every cycle")]
+    #[inline(always)]
+    fn take(&mut self, now: Cycle) -> bool {
+        self.due.clear();
+        match self.headers.last() {
+            // Mostly all of them, where routing takes no time.
+            Some(last) if last.at == now && self.taken == 0 => {
+                let empty = std::mem::take(&mut self.due);
+                self.due = std::mem::replace(&mut self.headers, empty);
+                (self.among, self.first, self.count) = (false, 0, self.due.len());
+                std::mem::take(&mut self.last) < u64::MAX
+            }
+            _ if self.next() == Some(now) => self.take_first(now),
+            _ => {
+                if self.taken == self.headers.len() {
+                    self.headers.clear();
+                    (self.taken, self.last) = (0, 0);
+                }
+                (self.among, self.first, self.count) = (false, 0, 0);
+                true
+            }
         }
     }
 
-    /// Takes those of a cycle, and puts them in order.
-    #[allow(clippy::inline_always, reason = "in every cycle")]
+    /// Takes those of a cycle, of others that are later; returns whether they are in the order of worms.
+    #[allow(clippy::inline_always, reason = "in every cycle, where routing takes time")]
     #[inline(always)]
-    fn take(&mut self, now: Cycle) -> Range<usize> {
+    fn take_first(&mut self, now: Cycle) -> bool {
         if self.taken > 64 && self.taken > self.headers.len() / 2 {
             self.forget_taken();
         }
-        let due = self.taken..self.taken + self.due(now);
-        if !in_order(&self.headers[due.clone()]) {
-            self.put_in_order(due.clone());
+        let (mut in_order, mut last) = (true, (0, 0));
+        let mut next = self.taken;
+        while let Some(header) = self.headers.get(next)
+            && header.at == now
+        {
+            in_order &= last <= header.order();
+            last = header.order();
+            next += 1;
         }
-        self.taken = due.end;
-        due
-    }
-
-    /// Most are in order: behind those that were granted what they had waited for, which come first. So the longest part that is in order stays together, and
-    /// the others are put between.
-    #[inline(never)]
-    fn put_in_order(&mut self, due: Range<usize>) {
-        let headers = &mut self.headers[due];
-        if headers.len() <= FEW {
-            return sort(headers, Routed::order);
-        }
-        let (mut longest, mut begin) = (0..0, 0);
-        for end in 1..=headers.len() {
-            if headers.get(end).is_none_or(|next| headers[end - 1].order() > next.order()) {
-                if end - begin > longest.len() {
-                    longest = begin..end;
-                }
-                begin = end;
-            }
-        }
-        self.others.clear();
-        self.others.extend_from_slice(&headers[..longest.start]);
-        self.others.extend_from_slice(&headers[longest.end..]);
-        sort(&mut self.others, Routed::order);
-        let mut next = self.others.len();
-        headers.copy_within(longest, next);
-        let mut place = 0;
-        for other in &self.others {
-            while next < headers.len() && headers[next].order() < other.order() {
-                headers[place] = headers[next];
-                (place, next) = (place + 1, next + 1);
-            }
-            headers[place] = *other;
-            place += 1;
-        }
+        (self.among, self.first, self.count) = (true, self.taken, next - self.taken);
+        self.taken = next;
+        in_order
     }
 
     #[inline(never)]
@@ -172,17 +175,54 @@ impl Queue {
         self.taken = 0;
     }
 
-    /// Adds some to those of a cycle that has come.
-    #[cold]
-    fn insert(&mut self, now: Cycle, more: &[Routed]) {
-        let end = self.taken + self.due(now);
-        self.headers.splice(end..end, more.iter().copied());
+    /// Puts those of a cycle in order.
+    #[inline(never)]
+    fn order(&mut self) {
+        let list = if self.among { &mut self.headers } else { &mut self.due };
+        let due = &mut list[self.first..][..self.count];
+        if !due.is_sorted_by_key(Routed::order) {
+            put_in_order(due, &mut self.others);
+        }
     }
 
     #[inline]
     fn push(&mut self, header: Routed) {
         debug_assert!(self.headers.last().is_none_or(|last| last.at <= header.at));
+        // Once one comes too late, so do all: none has a greater id.
+        self.last = if header.worm <= self.last { u64::MAX } else { header.worm };
         self.headers.push(header);
+    }
+}
+
+/// Most are in order: behind those that were granted what they had waited for, which come first. So the longest part that is in order stays together, and
+/// the others are put between.
+fn put_in_order(headers: &mut [Routed], others: &mut Vec<Routed>) {
+    if headers.len() <= FEW {
+        return sort(headers, Routed::order);
+    }
+    let (mut longest, mut begin) = (0..0, 0);
+    for end in 1..=headers.len() {
+        if headers.get(end).is_none_or(|next| headers[end - 1].order() > next.order()) {
+            if end - begin > longest.len() {
+                longest = begin..end;
+            }
+            begin = end;
+        }
+    }
+    others.clear();
+    others.extend_from_slice(&headers[..longest.start]);
+    others.extend_from_slice(&headers[longest.end..]);
+    sort(others, Routed::order);
+    let mut next = others.len();
+    headers.copy_within(longest, next);
+    let mut place = 0;
+    for other in &*others {
+        while next < headers.len() && headers[next].order() < other.order() {
+            headers[place] = headers[next];
+            (place, next) = (place + 1, next + 1);
+        }
+        headers[place] = *other;
+        place += 1;
     }
 }
 
@@ -200,7 +240,7 @@ mod tests {
         ) {
             let (mut headers, mut expected, mut found) = (Headers::default(), Vec::new(), Vec::new());
             for (now, entering) in (0..).zip(&cycles) {
-                for header in headers.take(now).map(|place| headers.at(place)) {
+                for header in (0..headers.take(now)).map(|place| headers.at(place)) {
                     prop_assert_eq!(header.at, now);
                     found.push((now, header.worm, header.vertex));
                 }

@@ -18,8 +18,6 @@ mod startups;
 mod tree_route;
 pub(crate) mod worm;
 
-use std::ops::Range;
-
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{
@@ -31,7 +29,7 @@ use crate::config::StartupMode;
 use crate::config::delay::Lags;
 use crate::config::switching::SelectionPolicy;
 use crate::engine::{EngineConfig, has_room};
-use crate::observers::observer::{Cycle, LatencyParts, Observer};
+use crate::observers::observer::{Cycle, Observer};
 use crate::selection::Selector;
 use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
@@ -53,7 +51,18 @@ const SCATTERED: usize = 1 << 15;
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
-/// The shared part of an engine. Memory: 16 bytes a link, 8 a port, 48 a node, and for each worm about 300 bytes and 32 to 64 a channel that
+/// When in a cycle paths start and deliver, which in some engines concerns later cycles and the worm alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// In the movement phase: where somebody is told of all that happens in its order, and where worms branch, as these may have several requests, the order of which counts.
+    OfPhases,
+    /// As soon as a path has its port, and when the cycle of a delivery begins.
+    AtOnce,
+    /// The same, and those that need no startup come behind all other worms: only others of the same node care when in the cycle they start.
+    AtOnceAndLast,
+}
+
+/// The shared part of an engine. Memory: 16 bytes a link, 8 a port where nodes have several, 48 a node, and for each worm 256 bytes and 32 to 64 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) network: &'a Network,
@@ -69,6 +78,10 @@ pub(crate) struct Core<'a, O, F: Flits> {
     scattered: bool,
     /// Whether paths ask for what the relation offers them and nothing else.
     plain: bool,
+    /// Whether the relation is asked for ways of paths: where it says none, it is asked for lists alone.
+    finds_ways: bool,
+    /// When in a cycle paths start and deliver.
+    order: Order,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     pub(crate) next_worm: u64,
@@ -122,13 +135,21 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         }
         let spread = spread.filter(|_| config.selection != SelectionPolicy::First);
         let lags = Lags::new(config.delay, network);
-        let plain_links = config.virtual_channels == 1 && lags.is_empty() && !arbiter.selector.counts_flits();
+        let one_channel = config.virtual_channels == 1 && lags.is_empty();
+        let plain_links = one_channel && !arbiter.selector.counts_flits() && !config.header.strips_paths();
         let plain = spread.is_none() && division.is_none() && waypoints.is_none() && config.virtual_channels == 1;
+        let order = match config.startup_mode {
+            _ if !F::AT_ONCE || O::RELEASES || O::WAITS || O::PART => Order::OfPhases,
+            StartupMode::Serial if config.startup == 0 => Order::AtOnceAndLast,
+            _ => Order::AtOnce,
+        };
         Self {
             network,
             routing,
             spread,
             plain,
+            finds_ways: plain,
+            order,
             scattered: network.channels() >= SCATTERED,
             descent,
             division,
@@ -226,7 +247,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
             (worm.from, worm.class) = (planned.from, planned.consumption_class);
             worm.virtual_channels = planned.virtual_channels.unwrap_or(VcRange::ANY);
-            (worm.carried, worm.waited) = (LatencyParts::default(), 0);
+            (worm.triggered, worm.waited) = (false, 0);
             // Those that another triggers are ready later.
             worm.ready = at;
             worm.started = Cycle::MAX;
@@ -245,6 +266,8 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
+                    self.order = Order::OfPhases;
+                    self.channels.arbiter.takes_branching();
                     let route = tree_route::route(std::mem::take(tree), worm.flits, length, self.config.header);
                     let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
                     worm.route = Route::Tree(Box::new(route), flits);
@@ -269,12 +292,13 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         self.reminded.clear();
         self.channels.delivering.clear();
         self.channels.arbiter.begin(self.now);
+        // Before what is granted to others in this cycle adds some for later ones.
+        let (mut place, end) = (0, self.channels.headers.take(self.now));
         if self.channels.calendar.comes_to(self.now) {
             self.take_events();
-        } else if !self.fresh.is_empty() {
+        } else if self.order != Order::AtOnceAndLast && !self.fresh.is_empty() {
             self.start_fresh();
         }
-        let Range { start: mut place, end } = self.channels.headers.take(self.now);
         while place < end {
             let mut together = end;
             if self.scattered && end - place >= FEW {
@@ -286,6 +310,10 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                 self.request(slot, vertex);
                 place += 1;
             }
+        }
+        // Behind those of all other worms, their headers are in order.
+        if !self.fresh.is_empty() {
+            self.start_fresh();
         }
         if self.channels.arbiter.has_work() {
             self.serve_requests();
@@ -301,19 +329,20 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         for worm in worms.clone() {
             read ^= worm.read();
         }
-        let mut links = [[0; 2]; 2 * TOGETHER];
+        let mut links = [0; 3 * TOGETHER];
         let mut count = 0;
         for worm in worms {
             if let Route::Path(route, flits) = &worm.route {
-                let left = route.left_by(F::settled(flits));
+                let left = route.leads_to(F::settled(flits));
                 read ^= route.read();
-                links[count] = route.next_channels(self.network);
-                links[count + 1] = [left; 2];
-                count += 2;
+                let [first, last] = route.next_channels(self.network);
+                (links[count], links[count + 1], links[count + 2]) = (left, first, last);
+                // Where it is known, there is only one.
+                count += 2 + usize::from(first != last);
             }
         }
-        for &[one, other] in &links[..count] {
-            read ^= self.channels.arbiter.read(one) ^ self.channels.arbiter.read(other);
+        for &link in &links[..count] {
+            read ^= self.channels.arbiter.read(link);
         }
         std::hint::black_box(read);
     }
@@ -344,7 +373,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
             let event = self.channels.calendar.taken()[place];
             let (slot, kind) = (event.slot, event.kind());
-            if kind != Kind::Ready && !self.fresh.is_empty() {
+            if kind != Kind::Ready && !self.fresh.is_empty() && self.order != Order::AtOnceAndLast {
                 self.start_fresh();
             }
             match kind {
@@ -356,6 +385,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
                     self.reminded.push(slot);
                 }
                 Kind::Wake => self.wake(event.queue()),
+                Kind::Delivers if self.order != Order::OfPhases => self.deliver_path(slot, event.vertex),
                 Kind::Delivers => self.channels.delivering.push(event),
                 Kind::Enters => {
                     self.worms[slot as usize].timers -= 1;
@@ -364,7 +394,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
             }
         }
         self.channels.calendar.clear();
-        if !self.fresh.is_empty() {
+        if !self.fresh.is_empty() && self.order != Order::AtOnceAndLast {
             self.start_fresh();
         }
     }
@@ -380,13 +410,12 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
 
     /// A channel that requests wait for is free.
     fn wake(&mut self, queue: u32) {
-        if let Some((slot, vertex, link, to)) = self.channels.arbiter.grant_link(queue) {
+        if let Some((slot, vertex, channel, to)) = self.channels.arbiter.grant_one(queue) {
             self.worms[slot as usize].requests -= 1;
-            return self.take_link(slot, vertex, link, to);
-        }
-        if let Some((slot, vertex, channel)) = self.channels.arbiter.grant_port(queue) {
-            self.worms[slot as usize].requests -= 1;
-            return self.take_port(slot, vertex, channel);
+            return match to {
+                Some(to) => self.take_link(slot, vertex, channel, to),
+                None => self.take_port(slot, vertex, channel),
+            };
         }
         let mut grant = std::mem::take(&mut self.grant);
         let mut served = false;
@@ -458,7 +487,7 @@ impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
             _ if vertex <= 1 => return self.network.entry_of(worm.from),
-            Route::Path(route, _) => route.hop(vertex).entered_by,
+            Route::Path(route, _) => route.entered_by(vertex),
             Route::Tree(route, _) => route.vertices[vertex as usize].entered_by,
         };
         self.network.to(entered_by)

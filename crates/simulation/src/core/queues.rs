@@ -13,10 +13,10 @@ struct Entry {
     next: u32,
 }
 
-/// What every hop looks at of a link, next to each other in memory; of a pool its queue alone.
+/// What every hop looks at of a link, next to each other in memory; and the same of a pool.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
-    /// Of a link that has one virtual channel.
+    /// Of a link that has one virtual channel, or a pool of one.
     pub(super) hold: Hold,
     /// The last entry of the queue, or `NONE`. Entries form rings, so the last one leads to the first.
     last: u32,

@@ -3,11 +3,11 @@
 use wormcast_network::{ChannelId, ChannelKind, NodeId, RouterId};
 use wormcast_routing::{Lanes, NoRoute, VcRange, VirtualChannels, Waypoints};
 
-use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::event::Event;
 use super::worm::{Flits, Follows, Guide, Place, Route, Surroundings};
+use super::{Core, Order};
 use crate::config::switching::{BranchReplication, Reservation};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Observer;
@@ -86,17 +86,23 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             return self.request_tree(slot, vertex);
         };
         // On nearly every hop there is one channel to ask for, and nothing that says otherwise.
-        let link = match route.straight_on(self.network) {
-            None if self.plain && worm.virtual_channels == VcRange::ANY => route.turn(self.routing),
-            link => link,
-        };
+        let mut link = route.goes_by(self.network);
+        if link.is_none() && self.finds_ways && route.at != route.heads_for && worm.virtual_channels == VcRange::ANY {
+            self.finds_ways = route.find_way(self.routing, |link| channels.arbiter.end_of(link));
+            link = route.goes_by(self.network);
+        }
+        debug_assert!(link.is_none_or(|link| {
+            self.routing.straight(route.at, route.heads_for).is_some_and(|way| way.first == link)
+        }));
         let Some(link) = link else { return self.request_stop(slot, vertex) };
-        let Some(to) = channels.arbiter.take_one(link, slot) else { return self.wait_for_link(slot, vertex, link) };
+        let Some(to) = channels.arbiter.take_one(link, slot) else {
+            return self.wait_for_one(slot, vertex, link, None);
+        };
         if O::RELEASES || route.is_full() {
             return self.take_link(slot, vertex, link, to);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.enter(link, 0, to);
+        route.enter(*now, link, to);
         let at = Place { slot, vertex, now: *now };
         let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
@@ -114,7 +120,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             route.make_room(hops);
         }
         reports.observer.granted(*now, worm.id, link);
-        route.enter(link, 0, to);
+        route.enter(*now, link, to);
         let at = Place { slot, vertex, now: *now };
         let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
@@ -123,7 +129,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// Does what follows from a path's grant at a vertex, or has it done.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
-    fn carry_on(&mut self, slot: u32, vertex: u32, follows: Follows) {
+    pub(super) fn carry_on(&mut self, slot: u32, vertex: u32, follows: Follows) {
         match follows {
             Follows::Nothing => {}
             Follows::Departures => self.settle(slot, vertex),
@@ -137,6 +143,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let Self { worms, config, spare, channels, reports, now, .. } = self;
         let at = Place { slot, vertex, now: *now };
         F::settle(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+        if self.order != Order::OfPhases && !self.channels.delivering.is_empty() {
+            self.deliver_at_once();
+        }
     }
 
     /// As [`request`](Self::request), where a path does not simply go on: mostly at its last stop.
@@ -161,11 +170,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
             if vertex == 1 && route.heads_for != at {
                 let drawn = number(self.config.seed, Purpose::Waypoint, worm.id, 0);
                 let arbiter = &self.channels.arbiter;
-                route.rest.waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+                let waypoint = waypoints.waypoint(at, route.heads_for, drawn, &|link| arbiter.load(link));
+                route.rest_mut().waypoint = waypoint;
             }
-            route.rest.waypoint = route.rest.waypoint.filter(|&waypoint| waypoint != at);
+            if route.rest().waypoint == Some(at) {
+                route.rest_mut().waypoint = None;
+            }
         }
-        let waypoint = self.waypoints.and_then(|_| route.rest.waypoint);
+        let waypoint = self.waypoints.and_then(|_| route.rest().waypoint);
         let delivers = route.heads_for == at && waypoint.is_none();
         if delivers && let &[stop] = route.stops_ahead() {
             return self.request_end(slot, vertex, stop);
@@ -179,8 +191,8 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         self.candidates.clear();
         self.ranges.clear();
         if let Some(target) = target {
-            let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
-            let exit = if arrived.is_none() { route.rest.exit } else { None };
+            let arrived = (vertex > 1).then(|| route.entered_by(vertex));
+            let exit = if arrived.is_none() { route.rest().exit } else { None };
             match (self.division, exit) {
                 (Some(division), _) => {
                     let place = (at, arrived, target);
@@ -218,18 +230,28 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         (self.candidates, self.ranges, self.pools) = (candidates, ranges, pools);
     }
 
-    /// The header of a path asks for one link and nothing else, and has to wait.
+    /// The header of a path asks for one link and nothing else, or a worm for one port, and has to wait.
     #[inline(never)]
-    fn wait_for_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+    fn wait_for_one(&mut self, slot: u32, vertex: u32, channel: ChannelId, pool: Option<Pool>) {
         let worm = &mut self.worms[slot as usize];
         worm.requests += 1;
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
-        if let Some(at) = self.channels.arbiter.queue_for_one(key, slot, vertex, link) {
-            self.channels.calendar.push(at, Event::wake(link.raw()));
+        if let Some(at) = self.channels.arbiter.queue_for_one(key, (slot, vertex), (channel, pool)) {
+            self.channels.calendar.push(at, Event::wake(channel.raw()));
         }
         if O::WAITS {
-            self.reports.observer.requested(self.now, key.worm, &[link]);
+            self.reports.observer.requested(self.now, key.worm, &[channel]);
         }
+    }
+
+    /// A worm asks for one channel of a pool and nothing else, and has to wait.
+    #[inline(never)]
+    pub(super) fn wait_for_pool(&mut self, slot: u32, vertex: u32, pool: Pool) {
+        if let Some(port) = self.channels.arbiter.only_port(pool) {
+            return self.wait_for_one(slot, vertex, port, Some(pool));
+        }
+        let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
+        self.ask(key, slot, vertex, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: false });
     }
 
     /// The header of a path asks for a consumption channel of its last stop, and nothing else: it is granted here and now, if no other wants it.
@@ -239,23 +261,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let pool = Pool::Consumption(stop, self.worms[slot as usize].class);
         match self.channels.arbiter.take_member(pool, slot) {
             Some(channel) => self.reach_end(slot, vertex, channel),
-            None => self.wait_for_end(slot, vertex, pool),
-        }
-    }
-
-    #[inline(never)]
-    fn wait_for_end(&mut self, slot: u32, vertex: u32, pool: Pool) {
-        let key = Key { cycle: self.now, worm: self.worms[slot as usize].id, part: vertex };
-        self.wait_for_pool(key, slot, vertex, pool, false);
-    }
-
-    /// A worm asks for one channel of a pool and nothing else, and has to wait.
-    pub(super) fn wait_for_pool(&mut self, key: Key, slot: u32, vertex: u32, pool: Pool, all_links: bool) {
-        let wanted = Wanted { pools: &[pool], links: &[], ranges: &[], all_links };
-        if self.channels.arbiter.queue_for_port(key, slot, vertex, pool, all_links) {
-            self.waits(slot, key, wanted);
-        } else {
-            self.ask(key, slot, vertex, wanted);
+            None => self.wait_for_pool(slot, vertex, pool),
         }
     }
 
@@ -267,7 +273,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         }
         self.reports.observer.granted(self.now, self.worms[slot as usize].id, channel);
         self.first_hop(slot, channel);
-        self.granted.push((slot, 0));
+        self.begins(slot);
     }
 
     /// A path is granted the one consumption channel of its last stop.
@@ -280,8 +286,7 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut worms[slot as usize];
         let Route::Path(route, _) = &mut worm.route else { return };
         reports.observer.granted(*now, worm.id, channel);
-        route.hop_mut(vertex).consumption = channel.raw();
-        route.reach_last_stop();
+        route.reach_last_stop(*now, channel);
         let at = Place { slot, vertex, now: *now };
         let follows = F::goes_on(worm, at, Surroundings { config, spare, channels, reports });
         self.carry_on(slot, vertex, follows);
@@ -450,14 +455,14 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         } else {
             match &mut worm.route {
                 Route::Path(route, _) => {
-                    if let Some((first, further)) = grant.pooled.split_first() {
-                        route.hop_mut(grant.vertex).consumption = first.raw();
-                        route.rest.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
-                        route.reach_stops(grant.pooled.len(), self.network);
-                    }
+                    grant.pooled.iter().for_each(|&channel| route.add_consumption(channel));
                     match grant.links.first() {
-                        Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
-                        None => route.complete = true,
+                        Some(&(link, vc)) => route.push(self.now, link, vc, self.network.to(link), &mut self.hops),
+                        None => route.complete(self.now),
+                    }
+                    if !grant.pooled.is_empty() {
+                        route.delivers_at(grant.vertex);
+                        route.reach_stops(grant.pooled.len(), self.network);
                     }
                     return self.goes_on(grant.worm, grant.vertex);
                 }

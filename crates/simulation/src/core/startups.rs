@@ -1,11 +1,12 @@
 //! Startups: each node's worms wait for its processor or for one of its ports (model.md, rules 5 and 6).
 
 use wormcast_network::{ChannelId, NodeId};
+use wormcast_routing::VcRange;
 
-use super::arbiter::{Key, NONE, Pool};
+use super::arbiter::{NONE, Pool};
 use super::event::{Event, Kind};
-use super::worm::{Flits, WormState};
-use super::{Core, Route};
+use super::worm::{Flits, Place, Surroundings, WormState};
+use super::{Core, Order, Route};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
 
@@ -107,18 +108,24 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
                 if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
                     self.reports.observer.granted(self.now, id, channel);
                     self.first_hop(slot, channel);
-                    self.granted.push((slot, 0));
+                    self.begins(slot);
                 } else {
-                    self.wait_for_port(id, slot, pool);
+                    self.wait_for_pool(slot, 0, pool);
                 }
             }
         }
     }
 
-    #[inline(never)]
-    fn wait_for_port(&mut self, id: u64, slot: u32, pool: Pool) {
-        let key = Key { cycle: self.now, worm: id, part: 0 };
-        self.wait_for_pool(key, slot, 0, pool, true);
+    /// A worm that is prepared has got its injection channel in this cycle.
+    #[inline]
+    pub(super) fn begins(&mut self, slot: u32) {
+        if self.order == Order::OfPhases {
+            return self.granted.push((slot, 0));
+        }
+        let Self { worms, config, spare, channels, reports, now, .. } = self;
+        let at = Place { slot, vertex: 0, now: *now };
+        let follows = F::starts(&mut worms[slot as usize], at, Surroundings { config, spare, channels, reports });
+        self.carry_on(slot, 0, follows);
     }
 
     /// The injection channel is granted.
@@ -128,7 +135,11 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route, _) => {
-                route.begin(injection, self.network.entry_of(worm.from), &mut self.hops);
+                route.begin(self.now, injection, self.network.entry_of(worm.from), &mut self.hops);
+                if self.finds_ways && worm.virtual_channels == VcRange::ANY {
+                    let arbiter = &self.channels.arbiter;
+                    self.finds_ways = route.find_way(self.routing, |link| arbiter.end_of(link));
+                }
             }
             Route::Tree(route, _) => {
                 route.vertices[0].granted = true;

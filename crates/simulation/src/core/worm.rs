@@ -3,11 +3,11 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Range;
 
 use wormcast_multicast::{HeaderFlit, Tree};
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{RoutingRelation, VcRange};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, Shape};
+use wormcast_routing::{RoutingRelation, Straight, VcRange};
 
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
@@ -19,16 +19,33 @@ pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 
 /// A worm in an engine.
 ///
-/// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
+/// What the message needs is in the first cache line, what every hop looks at in the next two, what few worms need behind them: in that order, and not in the compiler's.
 #[repr(C, align(64))]
 pub struct WormState<F: Flits> {
+    pub(crate) message: u64,
+    /// When it was ready for its startup, when that began and when it ended.
+    pub(crate) ready: Cycle,
+    pub(crate) started: Cycle,
+    pub(crate) prepared: Cycle,
+    pub(crate) from: NodeId,
+    /// The next worm in its sender's startup queue.
+    pub(crate) queued_behind: u32,
+    /// Worms that its deliveries trigger, as a list through `sibling`.
+    pub(crate) first_child: u32,
+    pub(crate) sibling: u32,
+    /// Headers of a tree that are spending their routing delay, and reminders.
+    pub(crate) timers: u32,
+    /// The one consumption channel that it may use at each node.
+    pub(crate) class: Option<u8>,
+    /// Whether another one has triggered it.
+    pub(crate) triggered: bool,
+    /// Cycles that the requests of a tree have waited so far (see `Core::network_time`).
+    pub(crate) waited: u64,
     pub(crate) id: u64,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
     /// Header flits among them.
     pub(crate) header: u32,
-    /// Headers of a tree that are spending their routing delay, and reminders.
-    pub(crate) timers: u32,
     /// Requests that wait.
     pub(crate) requests: u32,
     /// The virtual channels that it may take of links.
@@ -36,22 +53,7 @@ pub struct WormState<F: Flits> {
     /// Whether the slot is in use.
     pub(crate) live: bool,
     pub(crate) route: Route<F>,
-    pub(crate) message: u64,
-    pub(crate) from: NodeId,
-    /// The one consumption channel that it may use at each node.
-    pub(crate) class: Option<u8>,
-    /// Worms that its deliveries trigger, as a list through `sibling`.
-    pub(crate) first_child: u32,
-    pub(crate) sibling: u32,
-    /// The next worm in its sender's startup queue.
-    pub(crate) queued_behind: u32,
-    /// When it was ready for its startup, when that began and when it ended.
-    pub(crate) ready: Cycle,
-    pub(crate) started: Cycle,
-    pub(crate) prepared: Cycle,
-    /// Cycles that its requests have waited so far (see `Core::network_time`).
-    pub(crate) waited: u64,
-    /// The parts of the latency until it was ready.
+    /// The parts of the latency until it was ready, if it was triggered.
     pub(crate) carried: LatencyParts,
 }
 
@@ -71,6 +73,7 @@ impl<F: Flits> Default for WormState<F> {
             message: 0,
             from: NodeId::new(0),
             class: None,
+            triggered: false,
             virtual_channels: VcRange::ANY,
             flits: 0,
             header: 0,
@@ -121,6 +124,24 @@ pub trait Flits {
     fn lags(_: &Self::OfPath) -> &[u32] {
         &[]
     }
+
+    /// Whether what follows from a path's start or delivery in the same cycle concerns the same worm alone, so that it does not matter when in the cycle that is seen to.
+    const AT_ONCE: bool = false;
+
+    /// A path worm was granted its injection channel in this cycle and is prepared. What follows from it that has still to be done.
+    fn starts<O: Observer>(
+        _worm: &mut WormState<Self>,
+        _at: Place,
+        _surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> Follows
+    where
+        Self: Sized,
+    {
+        Follows::Movement
+    }
+
+    /// A path worm has delivered everything: gives its memory back.
+    fn retire(_: &mut Self::OfPath, _: &mut Self::Spare) {}
 
     /// The first vertex of a path worm whose departure is not known.
     fn settled(_: &Self::OfPath) -> u32 {
@@ -183,6 +204,7 @@ pub struct Surroundings<'a, O, S> {
 #[repr(C)]
 pub(crate) struct PathRoute {
     /// A ring, as large as a power of two, with the vertices from the one before `tail`, from where flits enter that, to the one where the header is, or is heading for.
+    /// What is there of the last one means nothing until the header has left it.
     hops: Box<[Hop]>,
     /// The vertices so far, and the first of those in the ring: at most `tail - 1`.
     pub(super) end: u32,
@@ -191,38 +213,84 @@ pub(crate) struct PathRoute {
     pub(crate) tail: u32,
     /// The router of the last vertex.
     pub(crate) at: RouterId,
-    /// How many channels of the straight part of its way are ahead, and which channels of their routers these are.
-    ahead: u32,
-    position: u32,
+    /// What is known of the way ahead.
+    way: Way,
     pub(crate) heads_for: RouterId,
     /// The position in `stops` of the next stop, whose router that is.
     next_stop: u32,
-    /// Address flits stripped at vertices before `tail`.
-    pub(crate) stripped: u32,
+    /// The stop, if there is only one; several are in `rest`.
+    only_stop: NodeId,
+    /// The consumption channel of the only stop.
+    consumption: ChannelId,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
-    pub(crate) rest: Rest,
+    several_stops: bool,
+    /// Whether `rest` is about this worm, and not about another one that was in its slot before.
+    has_rest: bool,
+    rest: Option<Box<PathRest>>,
 }
 
-/// What few hops look at, in memory of its own from the first path worm in a slot on.
-pub(crate) struct Rest(Option<Box<PathRest>>);
+/// The way of a path as far as it is known: up to four parts of 16 bits, the next one last. In each the worm leaves so many routers, 10 bits, by their output at the same position, 6 bits.
+/// A header that turns goes on without having to ask, and without a branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Way(u64);
 
-impl Deref for Rest {
-    type Target = PathRest;
+impl Way {
+    const UNKNOWN: Self = Self(0);
+    const PART: u32 = 16;
+    const COUNT: u32 = 10;
+    const MOST: u32 = (1 << Self::COUNT) - 1;
 
     #[inline]
-    fn deref(&self) -> &PathRest {
-        const NOTHING: &PathRest = &PathRest::NOTHING;
-        self.0.as_deref().unwrap_or(NOTHING)
+    fn of(routing: &dyn RoutingRelation, from: RouterId, target: RouterId, to: impl Fn(ChannelId) -> RouterId) -> Self {
+        let network = &**routing.network();
+        // Straight parts of meshes go by equal steps, one for each dimension.
+        let (even, dimensions) = match network.shape() {
+            Shape::Mesh(grid) => (true, grid.axes().len()),
+            _ => (false, usize::MAX),
+        };
+        let (mut way, mut known, mut at) = (0, 0, from);
+        for dimension in 1..=dimensions {
+            let Some(Straight { first, more, position }) = routing.straight(at, target) else { break };
+            let first_position = first.raw() - network.output_places(at).0;
+            if position.max(first_position) >= 1 << (Self::PART - Self::COUNT) {
+                break;
+            }
+            // Borders lack channels, so the first position may be another one. Which it is, and whether others follow, is hard to foresee: without a branch.
+            way |= u64::from(1 | first_position << Self::COUNT) << known;
+            known += Self::PART;
+            if known == u64::BITS {
+                break;
+            }
+            let follow = u32::from(more > 0);
+            way |= u64::from(follow * (more.min(Self::MOST) | position << Self::COUNT)) << known;
+            known += follow * Self::PART;
+            if dimension == dimensions || known == u64::BITS || more > 0 && !even || more > Self::MOST {
+                break;
+            }
+            let next = to(first).raw();
+            at = RouterId::new(at.raw().wrapping_add(next.wrapping_sub(at.raw()).wrapping_mul(more + 1)));
+            if at == target {
+                break;
+            }
+        }
+        Self(way)
     }
-}
 
-impl DerefMut for Rest {
+    /// By which output it goes on.
     #[inline]
-    fn deref_mut(&mut self) -> &mut PathRest {
-        self.0.get_or_insert_with(|| Box::new(PathRest::NOTHING))
+    fn next(self) -> Option<u32> {
+        (self.0 != 0).then_some((self.0 >> Self::COUNT) as u32 % (1 << (Self::PART - Self::COUNT)))
+    }
+
+    /// It does, if that is known.
+    #[inline]
+    fn goes_on(&mut self) {
+        let rest = self.0 - 1;
+        let ends = rest & u64::from(Self::MOST) == 0;
+        self.0 = rest >> (Self::PART * u32::from(ends));
     }
 }
 
@@ -230,49 +298,95 @@ impl PathRest {
     const NOTHING: Self = Self {
         exit: None,
         waypoint: None,
-        further: Vec::new(),
+        consumption: Vec::new(),
+        delivered: 0,
         stops: Vec::new(),
+        virtual_channels: Vec::new(),
+        far: Vec::new(),
         strips: Vec::new(),
         since_strip: Vec::new(),
+        stripped: 0,
+        strip_at: Cycle::MAX,
+        window_end: 0,
     };
+
+    /// Forgets all of it, but keeps the memory.
+    fn clear(&mut self) {
+        (self.exit, self.waypoint, self.delivered) = (None, None, 0);
+        (self.stripped, self.strip_at, self.window_end) = (0, Cycle::MAX, 0);
+        self.consumption.clear();
+        self.stops.clear();
+        self.virtual_channels.clear();
+        self.far.clear();
+        self.strips.clear();
+        self.since_strip.clear();
+    }
 }
 
-/// The part of a path worm's route that few hops look at.
+/// The part of a path worm's route that few worms have: unicasts that may take any channel have none of it.
 pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
     /// A router that it goes to before its first stop.
     pub(crate) waypoint: Option<RouterId>,
-    /// Where several nodes of a router get the message: (vertex, consumption channel) for all but the first of them, in order.
-    pub(super) further: Vec<(u32, ChannelId)>,
+    /// (vertex, consumption channel) for the nodes that get the message, in order, if there are several stops.
+    consumption: Vec<(u32, ChannelId)>,
+    /// How many of them have delivered.
+    delivered: usize,
     stops: Vec<NodeId>,
+    /// By vertex, the virtual channel that leads to it; 0 for those that are not listed.
+    virtual_channels: Vec<u32>,
+    /// Vertices that the last flit leaves so long after the first that [`Hop`] has no room for it, and when.
+    far: Vec<(u32, Cycle)>,
     /// The routers, counted from the sender's, where address flits were stripped so far.
     pub(crate) strips: Vec<u32>,
+    /// Address flits stripped at vertices before `tail`.
+    pub(crate) stripped: u32,
     /// At those that the header has left, how long after that (worm engine).
     pub(crate) since_strip: Vec<u32>,
+    /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX` (worm engine).
+    pub(crate) strip_at: Cycle,
+    /// Vertices before this one have been looked at for when the last flit leaves, if something was stripped (worm engine).
+    pub(crate) window_end: u32,
 }
 
-/// A vertex of a path worm: 32 bytes, which are most of what is read and written of a network that does not fit into a cache.
+/// The places of what is listed for a vertex, from the first one on.
+#[inline]
+pub(super) fn several_at(listed: &[(u32, ChannelId)], vertex: u32, first: usize) -> Range<usize> {
+    debug_assert!(listed.get(first).is_some_and(|at| at.0 == vertex));
+    let mut end = first;
+    while listed.get(end).is_some_and(|at| at.0 == vertex) {
+        end += 1;
+    }
+    first..end
+}
+
+/// A vertex of a path worm: 16 bytes, which are most of what is read and written of a network that does not fit into a cache.
 #[derive(Clone, Copy)]
-pub(crate) struct Hop {
-    /// When the last flit leaves, or `UNKNOWN`.
-    pub(crate) departs: Cycle,
-    /// When the first flit has left (worm engine).
-    pub(crate) leaves: Cycle,
-    /// The number of that flit (worm engine).
-    pub(crate) first: u32,
-    /// The channel by which it is entered; `NONE` for vertex 0.
-    pub(crate) entered_by: ChannelId,
-    /// The virtual channel of it.
-    pub(crate) virtual_channel: u32,
-    /// The consumption channel held here, the first of several, or `NONE`.
-    pub(crate) consumption: u32,
+struct Hop {
+    /// When the header was granted what it needs here: then the first flit has left (worm engine).
+    leaves: Cycle,
+    /// The channel by which it is left; `NONE` at the last stop.
+    left_by: ChannelId,
+    /// How long after that cycle the last flit leaves, `AHEAD` if that is not known yet, or `FAR`; and `DELIVERS` if consumption channels are held here.
+    stays: u32,
 }
 
 impl Hop {
-    #[inline]
-    fn new(entered_by: ChannelId, virtual_channel: u32) -> Self {
-        Self { departs: UNKNOWN, leaves: 0, first: 1, entered_by, virtual_channel, consumption: NONE }
-    }
+    const AHEAD: u32 = Self::DELIVERS - 1;
+    const FAR: u32 = Self::DELIVERS - 2;
+    const DELIVERS: u32 = 1 << 31;
+    const NONE: Self = Self { leaves: 0, left_by: ChannelId::new(NONE), stays: Self::AHEAD };
+}
+
+/// What is known of a vertex of a path worm.
+#[derive(Clone, Copy)]
+pub(crate) struct Vertex {
+    /// When the last flit leaves, or `UNKNOWN`.
+    pub(crate) departs: Cycle,
+    /// The channel by which it is entered; `NONE` for vertex 0.
+    pub(crate) entered_by: ChannelId,
+    /// Whether consumption channels are held here.
+    pub(crate) delivers: bool,
 }
 
 impl Default for PathRoute {
@@ -283,29 +397,31 @@ impl Default for PathRoute {
             origin: 0,
             tail: 0,
             at: RouterId::new(0),
-            ahead: 0,
-            position: 0,
+            way: Way::UNKNOWN,
             heads_for: RouterId::new(0),
             next_stop: 0,
-            stripped: 0,
+            only_stop: NodeId::new(0),
             named: false,
             complete: false,
-            rest: Rest(None),
+            several_stops: false,
+            consumption: ChannelId::new(NONE),
+            has_rest: false,
+            rest: None,
         }
     }
 }
 
 impl PathRoute {
-    /// Reads where the next vertex will be; the number means nothing.
+    /// Reads where the last vertex is; the number means nothing.
     #[inline]
     pub(super) fn read(&self) -> u32 {
-        self.place(self.end).map_or(0, |hop| hop.consumption)
+        self.place(self.end.wrapping_sub(1)).map_or(0, |hop| hop.stays)
     }
 
     /// The channel that leads to a vertex, if it is in the ring, or another one.
     #[inline]
-    pub(super) fn left_by(&self, vertex: u32) -> u32 {
-        self.place(vertex).map_or(0, |hop| hop.entered_by.raw())
+    pub(super) fn leads_to(&self, vertex: u32) -> u32 {
+        self.place(vertex.wrapping_sub(1)).map_or(0, |hop| hop.left_by.raw())
     }
 
     #[inline]
@@ -317,51 +433,54 @@ impl PathRoute {
     #[inline]
     pub(super) fn next_channels(&self, network: &Network) -> [u32; 2] {
         let (first, end) = network.output_places(self.at);
-        if self.ahead > 0 { [first + self.position; 2] } else { [first, end.max(1) - 1] }
+        match self.way.next() {
+            Some(position) => [first + position; 2],
+            None => [first, end.max(1) - 1],
+        }
     }
 
     /// Starts over, before the sender's processor, with the stops of another worm, in whose list nothing else counts any more.
     #[allow(clippy::inline_always, reason = "once a message, from one place")]
     #[inline(always)]
     pub(crate) fn reset(&mut self, stops: &mut Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
-        debug_assert!(self.hops.is_empty() && self.rest.further.is_empty());
-        let rest = &mut *self.rest;
-        rest.strips.clear();
-        rest.since_strip.clear();
+        debug_assert!(self.hops.is_empty());
+        (self.has_rest, self.several_stops) = (false, false);
         if let &[stop] = &stops[..] {
-            rest.stops.clear();
-            rest.stops.push(stop);
+            self.only_stop = stop;
         } else {
-            std::mem::swap(&mut rest.stops, stops);
+            self.several_stops = true;
+            std::mem::swap(&mut self.rest_mut().stops, stops);
         }
-        (rest.exit, rest.waypoint) = (exit, None);
-        (self.end, self.origin, self.tail, self.stripped, self.ahead, self.next_stop) = (0, 0, 0, 0, 0, 0);
+        if exit.is_some() {
+            self.rest_mut().exit = exit;
+        }
+        (self.end, self.origin, self.tail, self.way, self.next_stop) = (0, 0, 0, Way::UNKNOWN, 0);
         self.complete = false;
         self.head_for(network);
     }
 
-    /// The next channel, if the way goes straight on.
+    /// The next channel, if it is known.
     #[inline]
-    pub(super) fn straight_on(&mut self, network: &Network) -> Option<ChannelId> {
-        self.ahead = self.ahead.checked_sub(1)?;
-        network.output(self.at, self.position)
+    pub(super) fn goes_by(&mut self, network: &Network) -> Option<ChannelId> {
+        let position = self.way.next()?;
+        self.way.goes_on();
+        network.output(self.at, position)
     }
 
-    /// The channel that the way begins with or turns into, if the relation says it without a list.
+    /// Finds the way to the next stop, as far as the relation says it without a list; returns whether it does.
     #[inline(never)]
-    pub(super) fn turn(&mut self, routing: &dyn RoutingRelation) -> Option<ChannelId> {
-        if self.at == self.heads_for || self.last() == 1 && self.rest.exit.is_some() {
-            return None;
+    pub(super) fn find_way(&mut self, routing: &dyn RoutingRelation, to: impl Fn(ChannelId) -> RouterId) -> bool {
+        if self.at == self.heads_for || self.last() == 1 && self.rest().exit.is_some() {
+            return true;
         }
-        let way = routing.straight(self.at, self.heads_for)?;
-        (self.ahead, self.position) = (way.more, way.position);
-        Some(way.first)
+        self.way = Way::of(routing, self.at, self.heads_for, to);
+        self.way != Way::UNKNOWN
     }
 
     /// The next stop, and those directly behind it at the same router.
     #[inline]
     pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
-        let stops = &self.rest.stops[self.next_stop as usize..];
+        let stops = self.stops_ahead();
         let here = |&&stop: &&NodeId| network.router_of(stop) == self.heads_for;
         &stops[..stops.iter().take_while(here).count()]
     }
@@ -369,17 +488,33 @@ impl PathRoute {
     /// The stops that are ahead.
     #[inline]
     pub(crate) fn stops_ahead(&self) -> &[NodeId] {
-        self.rest.stops.get(self.next_stop as usize..).unwrap_or_default()
+        self.stops().get(self.next_stop as usize..).unwrap_or_default()
     }
 
     /// All stops.
+    #[inline]
     pub(crate) fn stops(&self) -> &[NodeId] {
-        &self.rest.stops
+        if self.several_stops { &self.rest().stops } else { std::slice::from_ref(&self.only_stop) }
+    }
+
+    #[inline]
+    pub(crate) fn rest(&self) -> &PathRest {
+        const NOTHING: &PathRest = &PathRest::NOTHING;
+        if self.has_rest { self.rest.as_deref().unwrap_or(NOTHING) } else { NOTHING }
+    }
+
+    #[inline]
+    pub(crate) fn rest_mut(&mut self) -> &mut PathRest {
+        let rest = self.rest.get_or_insert_with(|| Box::new(PathRest::NOTHING));
+        if !std::mem::replace(&mut self.has_rest, true) {
+            rest.clear();
+        }
+        rest
     }
 
     /// The first stop behind the next so many.
     pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
-        self.rest.stops.get(self.next_stop as usize + stops).copied()
+        self.stops().get(self.next_stop as usize + stops).copied()
     }
 
     /// The consumption channels of the next so many stops are granted: there is another to head for, or none.
@@ -390,22 +525,93 @@ impl PathRoute {
 
     /// The consumption channel of the last stop is granted.
     #[inline]
-    pub(super) fn reach_last_stop(&mut self) {
+    pub(super) fn reach_last_stop(&mut self, now: Cycle, channel: ChannelId) {
         self.next_stop += 1;
+        self.add_consumption(channel);
+        self.complete(now);
+        self.delivers_at(self.last());
+    }
+
+    /// Everything is granted.
+    #[inline]
+    pub(super) fn complete(&mut self, now: Cycle) {
+        let last = self.last();
+        *self.hop_mut(last) = Hop { leaves: now, ..Hop::NONE };
         self.complete = true;
+    }
+
+    /// A consumption channel is granted at the last vertex.
+    #[inline]
+    pub(super) fn add_consumption(&mut self, channel: ChannelId) {
+        if self.several_stops {
+            let vertex = self.last();
+            self.rest_mut().consumption.push((vertex, channel));
+        } else {
+            self.consumption = channel;
+        }
+    }
+
+    /// Consumption channels are held at a vertex that its header leaves in this cycle.
+    #[inline]
+    pub(super) fn delivers_at(&mut self, vertex: u32) {
+        self.hop_mut(vertex).stays |= Hop::DELIVERS;
+    }
+
+    /// Whether consumption channels are held at a vertex, or were.
+    #[inline]
+    pub(crate) fn delivers(&self, vertex: u32) -> bool {
+        self.has_left(vertex) && self.hop(vertex).stays & Hop::DELIVERS != 0
     }
 
     /// The consumption channels held at a vertex.
     #[inline]
     pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
-        let first = self.hop(vertex).consumption;
-        let further = self.rest.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
-        (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
+        let places = if self.delivers(vertex) { self.places_of_consumption(vertex) } else { 0..0 };
+        places.map(|place| self.consumption_at(place))
+    }
+
+    /// All consumption channels of a worm that has several stops, with their vertices.
+    pub(super) fn several(&self) -> Option<&[(u32, ChannelId)]> {
+        self.several_stops.then(|| &self.rest().consumption[..])
+    }
+
+    /// The places of those among all of the worm, where some are held.
+    #[inline]
+    pub(super) fn places_of_consumption(&self, vertex: u32) -> Range<usize> {
+        if !self.several_stops {
+            return 0..1;
+        }
+        let several = &self.rest().consumption;
+        several_at(several, vertex, several.partition_point(|at| at.0 < vertex))
+    }
+
+    /// The same, of the next vertex that delivers.
+    #[inline]
+    pub(super) fn takes_deliveries(&mut self, vertex: u32) -> Range<usize> {
+        if !self.several_stops {
+            return 0..1;
+        }
+        let rest = self.rest_mut();
+        let places = several_at(&rest.consumption, vertex, rest.delivered);
+        rest.delivered = places.end;
+        places
+    }
+
+    /// The one at a place.
+    #[inline]
+    pub(super) fn consumption_at(&self, place: usize) -> ChannelId {
+        if self.several_stops { self.rest().consumption[place].1 } else { self.consumption }
+    }
+
+    /// The first of them, or `NONE`.
+    #[inline]
+    pub(crate) fn first_consumption(&self, vertex: u32) -> u32 {
+        self.consumption(vertex).next().map_or(NONE, ChannelId::raw)
     }
 
     #[inline]
     fn head_for(&mut self, network: &Network) {
-        if let Some(&stop) = self.rest.stops.get(self.next_stop as usize) {
+        if let Some(&stop) = self.stops().get(self.next_stop as usize) {
             self.heads_for = network.router_of(stop);
         }
     }
@@ -413,29 +619,43 @@ impl PathRoute {
     /// The injection channel of the sender, whose router is `at`, is granted: the first two vertices.
     #[allow(clippy::inline_always, reason = "once a message, from one place")]
     #[inline(always)]
-    pub(super) fn begin(&mut self, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
+    pub(super) fn begin(&mut self, now: Cycle, injection: ChannelId, at: RouterId, pool: &mut HopPool) {
         debug_assert!(self.hops.is_empty() && self.end == 0);
         let mut hops = pool.first();
         if let Some(first) = hops.first_chunk_mut() {
-            *first = [Hop::new(ChannelId::new(NONE), 0), Hop::new(injection, 0)];
+            *first = [Hop { leaves: now, left_by: injection, ..Hop::NONE }, Hop::NONE];
         }
         self.hops = hops;
         (self.end, self.at, self.named) = (2, at, false);
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
-    #[inline]
-    pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
+    #[allow(clippy::inline_always, reason = "from one place")]
+    #[inline(always)]
+    pub(crate) fn push(
+        &mut self,
+        now: Cycle,
+        left_by: ChannelId,
+        virtual_channel: u32,
+        at: RouterId,
+        pool: &mut HopPool,
+    ) {
         self.make_room(pool);
-        self.enter(entered_by, virtual_channel, at);
+        self.enter(now, left_by, at);
+        if virtual_channel > 0 {
+            let vertex = self.last();
+            let listed = &mut self.rest_mut().virtual_channels;
+            listed.resize(vertex as usize, 0);
+            listed.push(virtual_channel);
+        }
     }
 
-    /// As [`push`](Self::push), where there is room.
+    /// As [`push`](Self::push), where there is room, and one virtual channel.
     #[inline]
-    pub(super) fn enter(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
-        let vertex = self.end;
+    pub(super) fn enter(&mut self, now: Cycle, left_by: ChannelId, at: RouterId) {
+        let vertex = self.last();
+        *self.hop_mut(vertex) = Hop { leaves: now, left_by, stays: Hop::AHEAD };
         self.end += 1;
-        *self.hop_mut(vertex) = Hop::new(entered_by, virtual_channel);
         self.at = at;
         self.named = false;
     }
@@ -466,7 +686,6 @@ impl PathRoute {
     /// Returns its memory to the pool.
     #[inline]
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
-        self.rest.further.clear();
         pool.put(std::mem::take(&mut self.hops));
     }
 
@@ -479,44 +698,169 @@ impl PathRoute {
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
     pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == self.heads_for && self.rest.waypoint.is_none();
+        self.named = vertex > 1 && self.at == self.heads_for && self.rest().waypoint.is_none();
         if self.named {
-            self.rest.strips.push(vertex - 1);
+            self.rest_mut().strips.push(vertex - 1);
         }
         self.named
     }
 
     /// A vertex from the one before `tail` on.
     #[inline]
-    pub(crate) fn hop(&self, vertex: u32) -> &Hop {
+    fn hop(&self, vertex: u32) -> &Hop {
         debug_assert!((self.origin..self.end).contains(&vertex));
         &self.hops[vertex as usize & (self.hops.len() - 1)]
     }
 
     #[inline]
-    pub(crate) fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
+    fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
         debug_assert!((self.origin..self.end).contains(&vertex));
         let mask = self.hops.len() - 1;
         &mut self.hops[vertex as usize & mask]
     }
 
+    /// Whether the header has left a vertex, or been granted all that it needs there.
+    #[inline]
+    fn has_left(&self, vertex: u32) -> bool {
+        vertex + 1 < self.end || self.complete
+    }
+
+    /// When the first flit has left a vertex (worm engine).
+    #[inline]
+    pub(crate) fn leaves(&self, vertex: u32) -> Cycle {
+        self.hop(vertex).leaves
+    }
+
+    /// The sender's processor begins to send.
+    #[inline]
+    pub(crate) fn begins(&mut self, now: Cycle) {
+        self.hop_mut(0).leaves = now;
+    }
+
+    /// The number of the first flit that has left a vertex: all before it were stripped there, or before (worm engine).
+    #[inline]
+    pub(crate) fn first_flit(&self, vertex: u32) -> u32 {
+        self.rest().strips.partition_point(|&router| router < vertex) as u32 + 1
+    }
+
+    /// The channel that leads to a vertex; `NONE` for vertex 0.
+    #[inline]
+    pub(crate) fn entered_by(&self, vertex: u32) -> ChannelId {
+        match vertex {
+            0 => ChannelId::new(NONE),
+            _ => self.hop(vertex - 1).left_by,
+        }
+    }
+
+    /// The virtual channel of that.
+    #[inline]
+    pub(crate) fn virtual_channel(&self, vertex: u32) -> u32 {
+        self.rest().virtual_channels.get(vertex as usize).copied().unwrap_or(0)
+    }
+
+    /// When the last flit leaves a vertex, or `UNKNOWN`.
+    #[inline]
+    pub(crate) fn departs(&self, vertex: u32) -> Cycle {
+        if !self.has_left(vertex) {
+            return UNKNOWN;
+        }
+        let Hop { leaves, stays, .. } = *self.hop(vertex);
+        match stays & !Hop::DELIVERS {
+            Hop::AHEAD => UNKNOWN,
+            Hop::FAR => self.departs_far(vertex),
+            stays => leaves + Cycle::from(stays),
+        }
+    }
+
+    #[cold]
+    fn departs_far(&self, vertex: u32) -> Cycle {
+        self.rest().far.iter().find(|far| far.0 == vertex).map_or(UNKNOWN, |far| far.1)
+    }
+
+    /// The last flit leaves a vertex in cycle `at`, of when the first one has, now or later; returns what is known of it then.
+    #[allow(clippy::inline_always, reason = "once a hop")]
+    #[inline(always)]
+    pub(crate) fn departs_when(&mut self, vertex: u32, at: impl FnOnce(Cycle) -> Cycle) -> Vertex {
+        debug_assert_eq!(self.departs(vertex), UNKNOWN);
+        let entered_by = self.entered_by(vertex);
+        let hop = self.hop_mut(vertex);
+        let delivers = hop.stays & Hop::DELIVERS;
+        let departs = at(hop.leaves);
+        let stays = departs - hop.leaves;
+        if stays < Cycle::from(Hop::FAR) {
+            hop.stays = stays as u32 | delivers;
+        } else {
+            hop.stays = Hop::FAR | delivers;
+            self.adds_far(vertex, departs);
+        }
+        Vertex { departs, entered_by, delivers: delivers != 0 }
+    }
+
+    /// Whether all vertices from this one on can be put down in a [`Hop`] each, if the last flit has left them by a cycle.
+    #[inline]
+    pub(super) fn has_room_until(&self, vertex: u32, end: Cycle) -> bool {
+        end - self.hop(vertex).leaves < Cycle::from(Hop::FAR)
+    }
+
+    /// The last flit leaves the vertices from `first` on, which are behind links and [have room](Self::has_room_until) for that, in the cycles that `when` says, from the last one on: it is
+    /// told when the first one has, and the link.
+    #[allow(clippy::inline_always, reason = "on every hop")]
+    #[inline(always)]
+    pub(super) fn departs_from_last(&mut self, first: u32, mut when: impl FnMut(Cycle, ChannelId) -> Cycle) {
+        debug_assert!(first > 1 && self.complete);
+        let mut vertex = self.end - 1;
+        let hops = &mut *self.hops;
+        let mask = hops.len() - 1;
+        let mut hop = hops[vertex as usize & mask];
+        while vertex >= first {
+            let before = hops[(vertex - 1) as usize & mask];
+            let departs = when(hop.leaves, before.left_by);
+            hops[vertex as usize & mask].stays = (departs - hop.leaves) as u32 | hop.stays & Hop::DELIVERS;
+            (hop, vertex) = (before, vertex - 1);
+        }
+    }
+
+    #[cold]
+    fn adds_far(&mut self, vertex: u32, at: Cycle) {
+        self.rest_mut().far.push((vertex, at));
+    }
+
+    /// As [`departs_when`](Self::departs_when), so many cycles after the first one: few enough for a [`Hop`]. Does nothing where consumption channels are held. Returns when, and the channel
+    /// that leads to the vertex, which is not the first.
+    #[inline]
+    pub(crate) fn follows_after(&mut self, vertex: u32, stays: u32) -> Option<(Cycle, ChannelId)> {
+        debug_assert!(stays < Hop::FAR);
+        let hop = self.hop_mut(vertex);
+        if hop.stays != Hop::AHEAD {
+            return None;
+        }
+        hop.stays = stays;
+        Some((hop.leaves + Cycle::from(stays), self.hop(vertex - 1).left_by))
+    }
+
+    /// What is known of a vertex.
+    #[inline]
+    pub(crate) fn vertex(&self, vertex: u32) -> Vertex {
+        Vertex { departs: self.departs(vertex), entered_by: self.entered_by(vertex), delivers: self.delivers(vertex) }
+    }
+
     /// The last flit leaves a vertex. Whether nothing has to be said of it, as nobody delivers there, if releases are of no interest.
     #[inline]
     pub(crate) fn leaves_behind(&mut self, vertex: u32) -> bool {
-        let plain = self.tail == vertex && self.hop(vertex).consumption == NONE;
+        let plain = self.tail == vertex && !self.delivers(vertex);
         self.tail += u32::from(plain);
         plain
     }
 
     /// The vertices at which it delivers in a cycle that is known, and not before `now`; and that cycle.
     pub(crate) fn deliveries_from(&self, now: Cycle) -> impl Iterator<Item = (u32, Cycle)> {
-        let known = move |hop: &Hop| hop.consumption != NONE && hop.departs != UNKNOWN && hop.departs >= now;
-        self.hops().filter(move |(_, hop)| known(hop)).map(|(vertex, hop)| (vertex, hop.departs))
+        let known = move |at: &Vertex| at.delivers && at.departs != UNKNOWN && at.departs >= now;
+        self.vertices().filter(move |(_, at)| known(at)).map(|(vertex, at)| (vertex, at.departs))
     }
 
     /// The vertices from `tail` on.
-    pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
-        (self.tail..self.end).map(|vertex| (vertex, self.hop(vertex)))
+    pub(crate) fn vertices(&self) -> impl Iterator<Item = (u32, Vertex)> {
+        (self.tail..self.end).map(|vertex| (vertex, self.vertex(vertex)))
     }
 }
 
@@ -563,7 +907,7 @@ impl HopPool {
 
     #[cold]
     fn ring(capacity: usize) -> Box<[Hop]> {
-        vec![Hop::new(ChannelId::new(NONE), 0); capacity].into_boxed_slice()
+        vec![Hop::NONE; capacity].into_boxed_slice()
     }
 
     #[inline]
@@ -690,5 +1034,65 @@ impl TreeRoute {
     pub(crate) fn heights_above(&self, vertex: usize) -> impl Iterator<Item = u32> + Clone {
         let up = |&at: &usize| Some(self.vertices[at].parent as usize).filter(|&parent| parent > 0);
         std::iter::successors(Some(vertex), up).map(|at| self.vertices[at].height)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+    use wormcast_routing::{RoutingOptions, routing_by_name};
+
+    /// Follows ways from each router to some others: at each router, the channel that the relation says; returns how often it was asked for the longest.
+    fn asked(topology: &str, routing: &str, every: usize) -> usize {
+        let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+        let routing = routing_by_name(routing, &network, &RoutingOptions::default()).unwrap();
+        let mut most = 0;
+        for from in network.router_ids() {
+            for to in network.router_ids().skip(from.index() % every).step_by(every) {
+                let (mut at, mut way, mut asked) = (from, Way::UNKNOWN, 0);
+                while at != to {
+                    if way == Way::UNKNOWN {
+                        way = Way::of(routing.as_ref(), at, to, |link| network.to(link));
+                        asked += 1;
+                    }
+                    let link = network.output(at, way.next().unwrap()).unwrap();
+                    assert_eq!(
+                        Some(link),
+                        routing.straight(at, to).map(|straight| straight.first),
+                        "{topology} {from} {to}"
+                    );
+                    way.goes_on();
+                    at = network.to(link);
+                }
+                assert_eq!(way, Way::UNKNOWN, "{topology} {from} {to}: no further than it has to go");
+                most = most.max(asked);
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn ways_are_those_of_the_relation() {
+        // In two dimensions it is asked once, however near to a border; elsewhere there is room for four parts.
+        for mesh in ["mesh:2", "mesh:7", "mesh:2x2", "mesh:5x4", "mesh:1x6", "mesh:9x2"] {
+            assert_eq!(asked(mesh, "e-cube", 1), 1, "{mesh}");
+        }
+        assert_eq!(asked("mesh:3x4x3", "e-cube", 1), 2);
+        assert_eq!(asked("hypercube:6", "e-cube", 1), 2);
+        // More than a part can count.
+        assert_eq!(asked("mesh:2100", "e-cube", 2099), 3);
+    }
+
+    #[test]
+    fn ways_that_a_relation_does_not_say_are_unknown() {
+        for (topology, routing) in
+            [("torus:4x4", "e-cube"), ("mesh:4x4", "hamiltonian"), ("mesh:4x4", "negative-first")]
+        {
+            let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+            let routing = routing_by_name(routing, &network, &RoutingOptions::default()).unwrap();
+            let way = Way::of(routing.as_ref(), RouterId::new(0), RouterId::new(7), |link| network.to(link));
+            assert_eq!(way, Way::UNKNOWN, "{topology}");
+        }
     }
 }

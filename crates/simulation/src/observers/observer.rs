@@ -35,6 +35,16 @@ pub struct LatencyParts {
     pub blocking: u64,
 }
 
+impl std::ops::AddAssign for LatencyParts {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.queueing += other.queueing;
+        self.startup += other.startup;
+        self.network += other.network;
+        self.blocking += other.blocking;
+    }
+}
+
 /// A message has arrived at one of its destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivery {

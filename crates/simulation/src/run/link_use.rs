@@ -25,14 +25,20 @@ impl Crossing {
 const MANY: usize = 1 << 15;
 const NOTED: usize = 256;
 
-/// Counts flits that crossed links and cycles in which these were held, between two cycles of a run. Memory: 8 bytes a link.
+/// Counts flits that crossed links and cycles in which these were held, between two cycles of a run. Memory: 4 bytes a link until a window is closed, 12 then.
 pub(crate) struct LinkCounter {
     /// Cycles that all links were held, to their release if that is known, less the grant times of the other `holders`: adding the time for
     /// each of them completes it.
     held: i64,
     holders: i64,
-    /// Flits that have crossed each link since the window was opened, less those that its holder had sent before.
-    flits: Vec<i64>,
+    /// Flits that have crossed each link since the window was opened, or will have when it is released, modulo 2^32: every hop counts some.
+    flits: Vec<u32>,
+    /// The links whose count has passed 2^32, as often as it has.
+    passed: Vec<u32>,
+    /// What is to be added to that: what worms that held links had sent before.
+    before: Vec<(ChannelId, i64)>,
+    /// Flits that crossed each link in the window that was closed last.
+    crossed: Vec<i64>,
     /// Whether flits are added at once.
     at_once: bool,
     /// What of that has still to be added, link by link: memory is waited for once for many of them.
@@ -48,6 +54,9 @@ impl LinkCounter {
             held: 0,
             holders: 0,
             flits: vec![0; links],
+            passed: Vec::new(),
+            before: Vec::new(),
+            crossed: Vec::new(),
             at_once: false,
             noted: Vec::new(),
             opened: None,
@@ -65,12 +74,14 @@ impl LinkCounter {
         self.held += std::mem::take(&mut part.held);
         self.holders += std::mem::take(&mut part.holders);
         part.add_noted();
-        for (count, of_part) in self.flits.iter_mut().zip(&mut part.flits) {
-            let flits = std::mem::take(of_part);
-            if self.opened.is_some() {
-                *count += flits;
+        let passed = std::mem::take(&mut part.passed);
+        if self.opened.is_some() {
+            self.passed.extend(passed);
+            for (link, &flits) in part.flits.iter().enumerate() {
+                self.add(link, flits);
             }
         }
+        part.flits.fill(0);
     }
 
     #[inline]
@@ -89,11 +100,29 @@ impl LinkCounter {
             self.holders -= 1;
             // What crosses after the window is no part of it.
             if self.at_once {
-                *count += i64::from(flits);
+                let passed;
+                (*count, passed) = count.overflowing_add(flits);
+                if passed {
+                    self.pass(channel.index());
+                }
             } else if self.opened.is_some() {
                 self.note(channel, flits);
             }
         }
+    }
+
+    #[inline]
+    fn add(&mut self, link: usize, flits: u32) {
+        let (sum, passed) = self.flits[link].overflowing_add(flits);
+        self.flits[link] = sum;
+        if passed {
+            self.pass(link);
+        }
+    }
+
+    #[cold]
+    fn pass(&mut self, link: usize) {
+        self.passed.push(link as u32);
     }
 
     #[inline]
@@ -106,20 +135,18 @@ impl LinkCounter {
 
     #[inline(never)]
     fn add_noted(&mut self) {
-        for (link, flits) in self.noted.drain(..) {
-            self.flits[link as usize] += i64::from(flits);
+        let mut noted = std::mem::take(&mut self.noted);
+        for (link, flits) in noted.drain(..) {
+            self.add(link as usize, flits);
         }
+        self.noted = noted;
     }
 
     /// Starts the window at the beginning of cycle `now`; `crossing` lists the links that are held.
     pub(crate) fn open(&mut self, now: Cycle, crossing: &Crossing) {
         self.flits.fill(0);
-        for &(channel, crossed) in &crossing.held {
-            self.flits[channel.index()] -= i64::from(crossed);
-        }
-        for &(channel, _, flits) in &crossing.settled {
-            self.flits[channel.index()] += i64::from(flits);
-        }
+        self.passed.clear();
+        self.before = Self::under_way(crossing).map(|(channel, flits)| (channel, -flits)).collect();
         self.opened = Some((now, self.held_until(now, crossing)));
         self.at_once = self.flits.len() < MANY;
     }
@@ -133,16 +160,17 @@ impl LinkCounter {
         if cycles == 0.0 || self.flits.is_empty() {
             return;
         }
-        for &(channel, crossed) in &crossing.held {
-            self.flits[channel.index()] += i64::from(crossed);
+        self.crossed = self.flits.iter().map(|&flits| i64::from(flits)).collect();
+        for &link in &self.passed {
+            self.crossed[link as usize] += 1 << 32;
         }
-        for &(channel, _, flits) in &crossing.settled {
-            self.flits[channel.index()] -= i64::from(flits);
+        for (channel, flits) in self.before.drain(..).chain(Self::under_way(crossing)) {
+            self.crossed[channel.index()] += flits;
         }
         let links = self.flits.len() as f64;
-        let busy = self.flits.iter().sum::<i64>() as f64 / links / cycles;
+        let busy = self.crossed.iter().sum::<i64>() as f64 / links / cycles;
         let held = (self.held_until(now, crossing) - held_before) as f64 / links / cycles;
-        let busiest = self.flits.iter().max().copied().unwrap_or(0) as f64 / cycles;
+        let busiest = self.crossed.iter().max().copied().unwrap_or(0) as f64 / cycles;
         self.closed = LinkUse { busy, busiest, held, blocked: (held - busy).max(0.0) };
     }
 
@@ -151,12 +179,63 @@ impl LinkCounter {
         self.held + self.holders * now as i64 - crossing.ahead(now)
     }
 
+    /// Flits of the worms that hold links which have crossed these, less those of links that have been counted and are still to be released.
+    fn under_way(crossing: &Crossing) -> impl Iterator<Item = (ChannelId, i64)> {
+        let held = crossing.held.iter().map(|&(channel, crossed)| (channel, i64::from(crossed)));
+        held.chain(crossing.settled.iter().map(|&(channel, _, flits)| (channel, -i64::from(flits))))
+    }
+
     /// Flits that crossed each link in the window that was closed last.
-    pub(crate) fn flits(&self) -> &[i64] {
-        &self.flits
+    pub(crate) fn flits(&mut self) -> &[i64] {
+        // Without a window, none.
+        self.crossed.resize(self.flits.len(), 0);
+        &self.crossed
     }
 
     pub(crate) fn result(&self) -> LinkUse {
         self.closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What worms that hold links have sent.
+    fn crossing(held: &[(u32, u32)], settled: &[(u32, Cycle, u32)]) -> Crossing {
+        Crossing {
+            held: held.iter().map(|&(link, flits)| (ChannelId::new(link), flits)).collect(),
+            settled: settled.iter().map(|&(link, at, flits)| (ChannelId::new(link), at, flits)).collect(),
+        }
+    }
+
+    #[test]
+    fn counts_of_a_window_go_beyond_32_bits() {
+        // Few links, and so many that additions are put off; two parts of each count for a third counter.
+        for links in [3, MANY] {
+            let (mut all, mut parts) = (LinkCounter::new(links), [0; 2].map(|_| LinkCounter::of_part(links)));
+            all.settled(1, ChannelId::new(1), 5);
+            all.open(10, &crossing(&[(0, 4), (1, 7)], &[(1, 12, 9)]));
+            for _ in 0..3 {
+                all.settled(20, ChannelId::new(1), u32::MAX);
+                parts[0].settled(20, ChannelId::new(1), u32::MAX - 2);
+                parts[1].settled(20, ChannelId::new(2), 1 << 30);
+            }
+            all.settled(20, ChannelId::new(0), 6);
+            for part in &mut parts {
+                all.take(part);
+            }
+            all.close(30, &crossing(&[(2, 3)], &[(2, 40, 8)]));
+            let most = i64::from(u32::MAX);
+            assert_eq!(all.flits()[..3], [6 - 4, 3 * most + 3 * (most - 2) - 7 + 9, (3 << 30) + 3 - 8]);
+            assert_eq!(all.flits().len(), links);
+            assert!(parts.iter().all(|part| part.flits.iter().all(|&flits| flits == 0) && part.passed.is_empty()));
+            // Another window begins anew.
+            all.open(50, &crossing(&[], &[]));
+            all.settled(60, ChannelId::new(1), 2);
+            all.close(70, &crossing(&[], &[]));
+            assert_eq!(all.flits()[..3], [0, 2, 0]);
+        }
+        assert_eq!(LinkCounter::new(2).flits(), [0, 0], "without a window");
     }
 }

@@ -205,6 +205,7 @@ impl Recorder {
     }
 
     /// Reserves memory for another message; `false` if there is not enough.
+    #[inline]
     pub(crate) fn has_room(&mut self) -> bool {
         let some = self.open.len() / 16 + 1;
         self.open.len() < self.open.capacity()
@@ -273,10 +274,7 @@ impl Recorder {
                 measured.mean.add(*sum, wanted.len() as u32);
             }
         }
-        measured.parts.queueing += last.parts.queueing;
-        measured.parts.startup += last.parts.startup;
-        measured.parts.network += last.parts.network;
-        measured.parts.blocking += last.parts.blocking;
+        measured.parts += last.parts;
         if let Some(batches) = &mut self.batches {
             batches.completed(place, latency);
         }

@@ -11,11 +11,10 @@ const NONE: u32 = u32::MAX;
 /// The nodes that wait for their next arrival, each once, in the order of (cycle, node). Adding and taking one costs O(1) on average, if arrivals are about as
 /// far apart as expected.
 ///
-/// Memory: 12 bytes a node, and 8 to 16 for the days.
+/// Memory: 16 bytes a node, and 8 to 16 for the days.
 pub(super) struct Arrivals {
     /// The cycle of each node's arrival, and the node behind it in the list of its day.
-    at: Vec<Cycle>,
-    behind: Vec<u32>,
+    nodes: Vec<(Cycle, u32)>,
     /// The first node of each day's list. A day has as many cycles as its logarithm says; those that are a whole number of rounds apart share
     /// a list.
     days: Vec<u32>,
@@ -34,8 +33,7 @@ impl Arrivals {
         let days = (2 * nodes.max(32)).next_power_of_two();
         let log_cycles = (2.0 * gap / days as f64).log2().round().clamp(0.0, 40.0) as u32;
         Self {
-            at: vec![0; nodes],
-            behind: vec![NONE; nodes],
+            nodes: vec![(0, NONE); nodes],
             days: vec![NONE; days],
             log_cycles,
             next_day: 0,
@@ -52,8 +50,7 @@ impl Arrivals {
             self.due.insert(place, (at, node));
         } else {
             let place = self.place(day);
-            self.at[node as usize] = at;
-            self.behind[node as usize] = std::mem::replace(&mut self.days[place], node);
+            self.nodes[node as usize] = (at, std::mem::replace(&mut self.days[place], node));
             self.listed += 1;
         }
     }
@@ -82,8 +79,8 @@ impl Arrivals {
 
     /// The days of the nodes in a list.
     fn list(&self, first: u32) -> impl Iterator<Item = u64> {
-        let next = |&node: &u32| Some(self.behind[node as usize]).filter(|&node| node != NONE);
-        std::iter::successors(Some(first), next).map(|node| self.at[node as usize] >> self.log_cycles)
+        let next = |&node: &u32| Some(self.nodes[node as usize].1).filter(|&node| node != NONE);
+        std::iter::successors(Some(first), next).map(|node| self.nodes[node as usize].0 >> self.log_cycles)
     }
 
     /// Takes the next day's arrivals from its list.
@@ -93,12 +90,12 @@ impl Arrivals {
         let place = self.place(day);
         let mut node = std::mem::replace(&mut self.days[place], NONE);
         while node != NONE {
-            let (at, behind) = (self.at[node as usize], self.behind[node as usize]);
+            let (at, behind) = self.nodes[node as usize];
             if at >> self.log_cycles == day {
                 self.due.push((at, node));
                 self.listed -= 1;
             } else {
-                self.behind[node as usize] = std::mem::replace(&mut self.days[place], node);
+                self.nodes[node as usize].1 = std::mem::replace(&mut self.days[place], node);
             }
             node = behind;
         }

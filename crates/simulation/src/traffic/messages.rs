@@ -80,6 +80,8 @@ pub(crate) struct Generator {
     spare: Vec<NodeId>,
 }
 
+/// What is drawn from for a node, in one cache line.
+#[repr(align(64))]
 struct NodeArrivals {
     rng: Random,
     /// The continuous time of the last arrival, in cycles (Poisson and exponential).

@@ -234,8 +234,11 @@ fn offered_in(case: &Case, own: &Ledger, ids: Range<usize>, (from, to): (Cycle, 
         return ids;
     }
     let first_at = |cycle: Cycle| own.messages.partition_point(|message| message.0 < cycle);
-    let end = match own.messages.last() {
-        Some(last) if last.0 < to && arrivals.interval.is_some() => first_at(last.0),
+    let end = match (own.messages.last(), arrivals.interval) {
+        // The next one, which closes the window, is not generated if the run is given up there and then.
+        (Some(last), Some(interval)) if last.0 < to && (last.0 + interval > to || case.run.max_cycles == Some(to)) => {
+            first_at(last.0)
+        }
         _ => first_at(to),
     };
     first_at(from)..end

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm, algorithm_by_name};
-use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
+use wormcast_network::{ChannelSpace, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    BranchReplication, Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Held, Observer,
+    BranchReplication, Buffer, ChannelUse, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Held, Observer,
     Reservation, RunEnd, SelectionPolicy, StartupMode, StopReason, WormAtEnd, WormEngine,
 };
 
@@ -275,7 +275,23 @@ fn plans(case: &Case, network: &Arc<Network>) -> (Vec<Planned>, Box<dyn RoutingR
 }
 
 /// What an engine did: its log, how it ended, what every worm held and waited for when messages came, and flit hops.
-type Outcome = (Log<false>, StopReason, Vec<Look>, u64);
+type Outcome<O> = (O, StopReason, Vec<Look>, u64);
+
+/// A log without releases: nobody asks for the order of what happens in a cycle, and the worm engine does some of it as soon as it knows.
+#[derive(Default)]
+struct Quiet(Log<false>);
+
+impl Observer for Quiet {
+    const RELEASES: bool = false;
+
+    fn started(&mut self, at: Cycle, message: u64, worm: u64, from: NodeId) {
+        self.0.started(at, message, worm, from);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        Observer::delivered(&mut self.0, delivery);
+    }
+}
 
 /// The channels that are held, with the flits that have crossed them, and the worms.
 type Look = (Vec<Held>, Vec<WormAtEnd>);
@@ -287,7 +303,7 @@ fn look<E: Engine>(engine: &mut E) -> Look {
     (held, engine.worms())
 }
 
-fn run<E: Engine<Observer = Log<false>>>(mut engine: E, messages: &[Planned]) -> Outcome {
+fn run<O, E: Engine<Observer = O>>(mut engine: E, messages: &[Planned]) -> Outcome<O> {
     let mut looks = Vec::new();
     let mut progress = StopReason::EndReached;
     for (id, (at, length, plan)) in (0..).zip(messages) {
@@ -373,6 +389,10 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
     let log = Log::<false>::default;
     let flit = run(FlitEngine::new(routing.as_ref(), case.config, log()), &messages);
     let worm = run(WormEngine::new(routing.as_ref(), case.config, log()), &messages);
+    let quiet = run(WormEngine::new(routing.as_ref(), case.config, Quiet::default()), &messages);
+    prop_assert_eq!((&quiet.1, &quiet.2, quiet.3), (&worm.1, &worm.2, worm.3));
+    prop_assert_eq!((&quiet.0.0.starts, quiet.0.0.delivered()), (&worm.0.starts, worm.0.delivered()));
+    prop_assert_eq!(format!("{:?}", quiet.0.0.deliveries), format!("{:?}", worm.0.deliveries));
     let dead = |progress: &StopReason| matches!(progress, StopReason::Deadlock(_));
     prop_assert_eq!(dead(&flit.1), dead(&worm.1));
     if dead(&flit.1) {
@@ -434,6 +454,22 @@ fn the_worm_engine_says_where_it_is_not_exact() {
     assert_eq!(objection(&whole), None);
     assert!(objection(&EngineConfig { header: Header::Tree, ..whole }).unwrap().contains("lockstep"));
     assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
+}
+
+/// A header that takes so long that its flits hold channels for more cycles than 32 bits count, with a message behind it.
+#[test]
+fn channels_may_be_held_for_billions_of_cycles() {
+    let mesh = build("mesh:40");
+    let algorithm = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
+    let config = EngineConfig { routing_delay: 1 << 28, buffer: 1, ..plain() };
+    let to_the_end = |from: u32| algorithm.plan(&Multicast::new(node(from), &[node(39)]));
+    let messages = [(0, 60, to_the_end(0)), (7, 60, to_the_end(1)), (1 << 33, 2, to_the_end(3))];
+    let flit = run(FlitEngine::new(algorithm.routing(), config, Log::<false>::default()), &messages);
+    let worm = run(WormEngine::new(algorithm.routing(), config, Log::<false>::default()), &messages);
+    assert_eq!((&flit.0.starts, &flit.0.grants, &flit.0.releases), (&worm.0.starts, &worm.0.grants, &worm.0.releases));
+    assert_eq!((sorted(&flit.0), &flit.2, flit.3), (sorted(&worm.0), &worm.2, worm.3));
+    let longest = worm.0.releases.iter().map(|(at, release)| release.0 - worm.0.grants[at]).max();
+    assert!(longest > Some(Cycle::from(u32::MAX)), "{longest:?}");
 }
 
 /// The use of channels by messages that come every five cycles, until the last has come.

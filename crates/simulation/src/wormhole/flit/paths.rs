@@ -4,7 +4,6 @@ use wormcast_network::ChannelId;
 
 use super::FlitEngine;
 use super::shared_links::SharedLinks;
-use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route};
 use crate::observers::observer::{Cycle, Observer};
 
@@ -325,7 +324,7 @@ impl PathFlits {
     /// tail have no room for all that is left of it.
     pub(super) fn holds_on(&self, route: &PathRoute, flits: u32, buffer: u32) -> bool {
         // Before the worm enters the network, it has no vertex.
-        let ahead = route.hops().skip(1).count() as u64;
+        let ahead = route.vertices().skip(1).count() as u64;
         u64::from(self.gone) + ahead * u64::from(buffer) < u64::from(flits)
     }
 
@@ -349,15 +348,15 @@ impl PathFlits {
         left: impl Fn(u32) -> u32,
         visit: &mut dyn FnMut(ChannelId, u32, u32),
     ) {
-        let mut stripped = route.stripped;
-        for (vertex, hop) in route.hops() {
+        let mut stripped = route.rest().stripped;
+        for (vertex, at) in route.vertices() {
             if vertex > 0 {
-                visit(hop.entered_by, hop.virtual_channel, left(vertex - 1).saturating_sub(stripped));
+                visit(at.entered_by, route.virtual_channel(vertex), left(vertex - 1).saturating_sub(stripped));
             }
             let consumed = left(vertex).saturating_sub(addresses.unwrap_or(0));
             route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
             // Only the last vertex can still have its address flit, and nothing is counted behind it.
-            stripped += u32::from(addresses.is_some() && hop.consumption != NONE);
+            stripped += u32::from(addresses.is_some() && at.delivers);
         }
     }
 
@@ -450,7 +449,7 @@ pub(super) fn report_crossing<O: Observer>(
     addresses: u32,
 ) {
     if vertex < route.last() {
-        observer.flit(now, worm, route.hop(vertex + 1).entered_by, flit);
+        observer.flit(now, worm, route.entered_by(vertex + 1), flit);
     }
     if flit > addresses {
         route.consumption(vertex).for_each(|channel| observer.flit(now, worm, channel, flit));

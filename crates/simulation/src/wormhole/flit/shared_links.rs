@@ -237,10 +237,9 @@ impl SharedLinks {
     /// The place of the stream by which a path worm leaves a vertex.
     fn out_of(&self, route: &PathRoute, vertex: u32) -> usize {
         if vertex < route.last() {
-            let hop = route.hop(vertex + 1);
-            self.place(hop.entered_by.raw(), hop.virtual_channel)
+            self.place(route.entered_by(vertex + 1).raw(), route.virtual_channel(vertex + 1))
         } else {
-            self.place(route.hop(vertex).consumption, 0)
+            self.place(route.first_consumption(vertex), 0)
         }
     }
 
@@ -569,12 +568,12 @@ impl<O: Observer> FlitEngine<'_, O> {
                     shared.streams[before].behind = place as u32;
                 }
                 if vertex < route.last() {
-                    stream.channel = route.hop(vertex + 1).entered_by.raw();
+                    stream.channel = route.entered_by(vertex + 1).raw();
                     if vertex > 0 && !shared.away.lags.is_empty() {
                         flits.takes_link(shared.away.lags.of(stream.channel));
                     }
                 } else {
-                    (stream.channel, stream.room, stream.behind) = (route.hop(vertex).consumption, NONE, no_stream);
+                    (stream.channel, stream.room, stream.behind) = (route.first_consumption(vertex), NONE, no_stream);
                 }
                 flits.opened(vertex);
                 shared.open(place, stream);

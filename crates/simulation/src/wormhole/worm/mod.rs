@@ -18,7 +18,7 @@ use crate::core::arbiter::NONE;
 use crate::core::departures::Departures;
 use crate::core::part::Leaving;
 use crate::core::worm::{Flits, Follows, Place, Route, Surroundings, TreeDelivery, TreeRoute, UNKNOWN, WormState};
-use crate::core::{Core, Event, Kind};
+use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
@@ -97,6 +97,28 @@ impl Flits for WormMovement {
         }
     }
 
+    /// A header requests in a later cycle than that in which it enters a router.
+    const AT_ONCE: bool = true;
+
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
+    fn starts<O: Observer>(
+        worm: &mut WormState<Self>,
+        at: Place,
+        surroundings: Surroundings<'_, O, Self::Spare>,
+    ) -> Follows {
+        let Place { slot, now, .. } = at;
+        let Surroundings { config, channels, .. } = surroundings;
+        let Route::Path(_, times) = &mut worm.route else { return Follows::Movement };
+        let departs = times.start(Pace { flits: worm.flits, buffer: config.buffer }, now);
+        channels.headers.push(now + 1 + Cycle::from(config.routing_delay), worm.id, slot, 1, false);
+        if departs { Follows::Departures } else { Follows::Nothing }
+    }
+
+    fn retire(times: &mut PathTimes, spare: &mut Self::Spare) {
+        times.retire(spare);
+    }
+
     /// What follows from a header's getting on concerns later cycles alone: no need to wait for the movement phase.
     #[allow(clippy::inline_always, reason = "on every hop, from a function that seems long enough without it")]
     #[inline(always)]
@@ -113,10 +135,10 @@ impl Flits for WormMovement {
         if !route.complete {
             // It enters the next router. If it is stripped there, the next flit is there by then.
             let mut freed = now;
-            let stripped = config.header.strips_paths() && route.strips();
+            let stripped = !channels.plain_links && config.header.strips_paths() && route.strips();
             if stripped {
                 freed = now + 1 + Cycle::from(config.strip_delay);
-                times.strips(freed);
+                times.strips(route, freed);
             }
             let routed = freed + 1 + Cycle::from(config.routing_delay);
             if O::PART && !channels.part.has(route.at) {
@@ -131,11 +153,10 @@ impl Flits for WormMovement {
             // That of one link alone, with nothing else to be done, is what short messages find on nearly every hop.
             if !O::PART
                 && channels.plain_links
-                && !config.header.strips_paths()
-                && let Some(hop) = times.settle_plain(route, pace)
+                && let Some((departs, link)) = times.settle_plain(route, pace)
             {
-                channels.free_one(slot, hop.entered_by, hop.departs + 1);
-                reports.link_settled(hop.departs, hop.entered_by, worm.flits);
+                channels.free_one(slot, link, departs + 1);
+                reports.link_settled(departs, link, worm.flits);
                 if !times.has_more(vertex + 1) {
                     return Follows::Nothing;
                 }
@@ -197,14 +218,14 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let worm = &mut core.worms[slot as usize];
         let id = worm.id;
         match &mut worm.route {
-            Route::Path(_, times) => {
-                if vertex == 0 {
-                    times.start(Pace { flits: worm.flits, buffer: core.config.buffer });
-                }
-                let Core { config, spare, channels, reports, .. } = core;
-                let surroundings = Surroundings { config, spare, channels, reports };
-                if WormMovement::goes_on(worm, Place { slot, vertex, now }, surroundings) == Follows::Departures {
-                    core.settle(slot, vertex);
+            Route::Path(route, times) => {
+                // At its sender: what paths are granted behind that is seen to at once.
+                debug_assert_eq!(vertex, 0);
+                route.begins(now);
+                let departs = times.start(Pace { flits: worm.flits, buffer: core.config.buffer }, now);
+                core.route_header(slot, 1);
+                if departs {
+                    core.settle(slot, 0);
                 }
             }
             Route::Tree(route, BranchTimes::Lockstep(times)) => {
@@ -265,30 +286,13 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     #[inline]
     fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
-        match core.worms[slot as usize].route {
-            Route::Path(..) => core.deliver(slot, which),
-            Route::Tree(..) => core.deliver_tree(slot, which),
+        if let Route::Path(..) = core.worms[slot as usize].route {
+            return core.deliver_path(slot, which);
         }
-        let done = match &mut core.worms[slot as usize].route {
-            Route::Path(route, times) => {
-                let done = route.complete && which == route.last();
-                if done {
-                    times.retire(&mut core.spare);
-                }
-                if O::RELEASES {
-                    core.report_departures(slot, core.now + 1);
-                }
-                done
-            }
-            Route::Tree(_, times) => {
-                let done = times.delivered();
-                if done {
-                    core.report_tree_departures(slot, core.now + 1);
-                }
-                done
-            }
-        };
-        if done {
+        core.deliver_tree(slot, which);
+        let Route::Tree(_, times) = &mut core.worms[slot as usize].route else { return };
+        if times.delivered() {
+            core.report_tree_departures(slot, core.now + 1);
             core.finish(slot);
         }
     }
@@ -361,11 +365,11 @@ impl<O: Observer> Movement<O> for WormMovement {
             Route::Path(route, times) => {
                 let pace = Pace { flits: worm.flits, buffer: config.buffer };
                 let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
-                for (vertex, hop) in route.hops() {
+                for (vertex, at) in route.vertices() {
                     if vertex > 0 {
-                        visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));
+                        visit(at.entered_by, 0, times.entered(route, vertex, now, pace));
                     }
-                    if hop.consumption != NONE {
+                    if at.delivers {
                         let consumed = times.passed_by(route, vertex, now, pace).saturating_sub(addresses);
                         route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
                     }
@@ -415,13 +419,18 @@ mod tests {
     }
 
     #[test]
-    fn what_every_hop_looks_at_of_a_worm_is_in_two_cache_lines() {
+    fn what_a_message_and_what_every_hop_looks_at_of_a_worm_is_in_three_cache_lines() {
         let worm = WormState::<WormMovement>::default();
         assert_eq!(std::ptr::from_ref(&worm) as usize % 64, 0);
+        assert!(offset(&worm, &worm.waited) <= 64, "{}", offset(&worm, &worm.waited));
         let Route::Path(route, times) = &worm.route else { unreachable!("a slot that is not in use") };
-        let ends =
-            [offset(&worm, &worm.live), offset(&worm, &route.complete), offset(&worm, times.last_of_every_hop())];
-        assert!(ends.iter().all(|&end| end <= 128), "{ends:?}");
-        assert!(size_of_val(&worm) <= 320, "{}", size_of_val(&worm));
+        let ends = [
+            offset(&worm, &worm.id),
+            offset(&worm, &worm.live),
+            offset(&worm, &route.complete),
+            offset(&worm, times.last_of_every_hop()),
+        ];
+        assert!(ends.iter().all(|&end| (65..=192).contains(&end)), "{ends:?}");
+        assert!(size_of_val(&worm) <= 256, "{}", size_of_val(&worm));
     }
 }

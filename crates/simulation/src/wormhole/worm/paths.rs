@@ -5,9 +5,10 @@
 //! leaves vertex v in the maximum, over all m >= v with F - (m - v)B >= f(m), of h(m) + F - (m - v)B - f(m); where a router
 //! strips, the stripped flit counts like one that leaves.
 
-use crate::core::arbiter::NONE;
+use wormcast_network::ChannelId;
+
 use crate::core::departures::Departures;
-use crate::core::worm::{Hop, PathRoute};
+use crate::core::worm::PathRoute;
 use crate::observers::observer::{Cycle, Observer};
 
 /// What follows from when a path worm's header has left its vertices.
@@ -24,19 +25,17 @@ pub struct PathTimes {
     late: u32,
     /// Whether an address flit was stripped.
     strips: bool,
+    /// Whether it has entered the network.
+    started: bool,
     /// When the header left the vertex that it left last, or `Cycle::MAX`.
     left_at: Cycle,
-    /// The number of the first flit that left the vertex that the header left last.
-    passed: u32,
-    /// Vertices before this one have been put into the window, if something was stripped.
-    window_end: u32,
     /// Vertices that may hold the maximum of the window of `settled`: decreasing. Where nothing has been stripped, all windows still to come
     /// reach to the header, and those are enough that are later than B cycles after the one before: others hold back that one's flits at most.
     window: Vec<Late>,
     /// The first of them that counts.
     first: u32,
-    /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
-    strip_at: Cycle,
+    /// The number of the first flit that left the vertex that the header left last, if something was stripped.
+    passed: u32,
 }
 
 /// A vertex that its header left late, and what it [contributes](Pace::weight) to windows: their vertices may be far from those that a hop looks at.
@@ -66,9 +65,10 @@ impl Pace {
         self.flits.div_ceil(self.buffer)
     }
 
-    /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
-    fn weight(self, m: u32, hop: &Hop) -> i64 {
-        hop.leaves as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(hop.first)
+    /// h(m) - mB - f(m), where f(m) is `first`: what vertex m contributes to the maxima of windows, less what depends on the window's start.
+    #[inline]
+    fn weight(self, m: u32, first: u32, route: &PathRoute) -> i64 {
+        route.leaves(m) as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(first)
     }
 }
 
@@ -76,16 +76,16 @@ impl PathTimes {
     /// Another worm, which is not in the network yet; the one before has retired.
     #[inline]
     pub(super) fn reset(&mut self) {
-        (self.settled, self.passed) = (0, 0);
+        (self.settled, self.started) = (0, false);
     }
 
-    /// The worm enters the network.
+    /// The worm enters the network. Returns whether its last flit does so at once.
     #[inline]
-    pub(super) fn start(&mut self, pace: Pace) {
+    pub(super) fn start(&mut self, pace: Pace, now: Cycle) -> bool {
         debug_assert!(self.settled == 0 && self.window.is_empty());
         self.due = pace.reach();
-        (self.passed, self.late, self.window_end, self.strips) = (1, 0, 0, false);
-        (self.left_at, self.strip_at) = (Cycle::MAX, Cycle::MAX);
+        (self.started, self.late, self.strips, self.left_at) = (true, 0, false, now);
+        self.has_more(1)
     }
 
     /// The worm has left it: gives the memory of its window back.
@@ -97,7 +97,7 @@ impl PathTimes {
         }
     }
 
-    /// The header leaves a vertex.
+    /// The header leaves a vertex, and the route says so.
     #[allow(clippy::inline_always, reason = "on every hop")]
     #[inline(always)]
     pub(super) fn header_leaves(
@@ -108,31 +108,31 @@ impl PathTimes {
         pace: Pace,
         spare: &mut Vec<Vec<Late>>,
     ) {
-        route.hop_mut(vertex).leaves = now;
         if self.strips {
-            self.leaves_stripping(route, vertex, now);
+            self.leaves_stripping(route, now);
         } else if now.saturating_sub(self.left_at) > Cycle::from(pace.buffer) {
             self.add_to_window(route, vertex, pace, spare);
         }
         self.left_at = now;
     }
 
-    fn leaves_stripping(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
-        if self.strip_at != Cycle::MAX {
+    fn leaves_stripping(&mut self, route: &mut PathRoute, now: Cycle) {
+        let rest = route.rest_mut();
+        if rest.strip_at != Cycle::MAX {
             self.passed += 1;
-            route.rest.since_strip.push((now - self.strip_at) as u32);
-            self.strip_at = Cycle::MAX;
+            rest.since_strip.push((now - rest.strip_at) as u32);
+            rest.strip_at = Cycle::MAX;
         }
-        route.hop_mut(vertex).first = self.passed;
     }
 
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
-    pub(super) fn strips(&mut self, strip_at: Cycle) {
-        self.strip_at = strip_at;
+    pub(super) fn strips(&mut self, route: &mut PathRoute, strip_at: Cycle) {
+        let rest = route.rest_mut();
+        rest.strip_at = strip_at;
         if !std::mem::replace(&mut self.strips, true) {
-            self.due = 0;
+            (self.due, self.passed) = (0, 1);
+            rest.window_end = self.settled;
             self.forget_all();
-            self.window_end = self.settled;
         }
     }
 
@@ -149,7 +149,7 @@ impl PathTimes {
 
     /// The last departure that is known. Until a header gets on, there is no later one.
     pub(super) fn last_departure(&self, route: &PathRoute) -> Cycle {
-        self.settled.checked_sub(1).map_or(0, |last| route.hop(last).departs)
+        self.settled.checked_sub(1).map_or(0, |last| route.departs(last))
     }
 
     /// Whether [`settle`](Self::settle) may find anything, unless the route is complete: then it does.
@@ -184,40 +184,33 @@ impl PathTimes {
     #[inline]
     fn settle_first<O: Observer>(&mut self, route: &mut PathRoute, pace: Pace, departures: &mut Departures<'_, O>) {
         let v = self.settled;
-        let mut held_until = route.hop(v).leaves;
         if self.late != 0 && self.late <= v {
             self.forget_until(v);
         }
+        let mut held_until = 0;
         if self.late != 0
             && let Some(late) = self.front()
         {
             // The first flit is the header.
-            held_until =
-                held_until.max((late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle);
+            held_until = (late.weight + (u64::from(v) * u64::from(pace.buffer)) as i64 + 1).max(0) as Cycle;
         }
-        let hop = route.hop_mut(v);
-        hop.departs = held_until + Cycle::from(pace.flits - 1);
-        let hop = *hop;
         self.settled += 1;
         self.due += 1;
-        departures.found(route, v, hop);
+        let found = route.departs_when(v, |leaves| leaves.max(held_until) + Cycle::from(pace.flits - 1));
+        departures.found(route, v, found);
     }
 
-    /// As [`settle_first`](Self::settle_first) behind a link, where its header has not held the flits back and nobody gets the message: puts the departure down, and returns the vertex.
+    /// As [`settle_first`](Self::settle_first) behind a link, where its header has not held the flits back and nobody gets the message: puts the departure down, and returns it with the link.
     #[allow(clippy::inline_always, reason = "once a hop")]
     #[inline(always)]
-    pub(super) fn settle_plain(&mut self, route: &mut PathRoute, pace: Pace) -> Option<Hop> {
+    pub(super) fn settle_plain(&mut self, route: &mut PathRoute, pace: Pace) -> Option<(Cycle, ChannelId)> {
         if self.settled < 2 || self.late != 0 || self.strips {
             return None;
         }
-        let hop = route.hop_mut(self.settled);
-        if hop.consumption != NONE {
-            return None;
-        }
-        hop.departs = hop.leaves + Cycle::from(pace.flits - 1);
+        let found = route.follows_after(self.settled, pace.flits - 1)?;
         self.settled += 1;
         self.due += 1;
-        Some(*hop)
+        Some(found)
     }
 
     /// Takes the vertices out of the window that the first one waits for no longer.
@@ -247,7 +240,8 @@ impl PathTimes {
         if self.window.capacity() == 0 {
             self.window = spare.pop().unwrap_or_default();
         }
-        let weight = pace.weight(vertex, route.hop(vertex));
+        let first_flit = if self.strips { route.first_flit(vertex) } else { 1 };
+        let weight = pace.weight(vertex, first_flit, route);
         let first = self.first as usize;
         while self.window.len() > first && self.window.last().is_some_and(|late| late.weight <= weight) {
             self.window.pop();
@@ -272,7 +266,7 @@ impl PathTimes {
         pace: Pace,
         (departures, spare): (&mut Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
-        let passed = self.passed;
+        let (passed, strip_at) = (self.passed, route.rest().strip_at);
         while self.settled < known {
             let v = self.settled;
             let mut last = i64::MIN;
@@ -280,20 +274,18 @@ impl PathTimes {
                 // The vertex where the header is: `passed` flits stripped before it, less one.
                 let flit = pace.flit(known, v);
                 if flit >= i64::from(passed) {
-                    if self.strip_at == Cycle::MAX || flit > i64::from(passed) {
+                    if strip_at == Cycle::MAX || flit > i64::from(passed) {
                         return;
                     }
-                    last = self.strip_at as i64;
+                    last = strip_at as i64;
                 }
             }
-            while self.window_end < known {
-                let hop = route.hop(self.window_end);
-                if pace.flit(self.window_end, v) < i64::from(hop.first) {
-                    break;
-                }
-                self.add_to_window(route, self.window_end, pace, spare);
-                self.window_end += 1;
+            let mut behind = route.rest().window_end;
+            while behind < known && pace.flit(behind, v) >= i64::from(route.first_flit(behind)) {
+                self.add_to_window(route, behind, pace, spare);
+                behind += 1;
             }
+            route.rest_mut().window_end = behind;
             while self.front().is_some_and(|late| late.vertex < v) {
                 self.first += 1;
             }
@@ -302,25 +294,23 @@ impl PathTimes {
                 last = last.max(late.weight + start);
             }
             // The flit that is paced by the one stripped just behind the window.
-            let behind = self.window_end;
             if behind < known {
-                let Hop { leaves, first, .. } = *route.hop(behind);
+                let (leaves, first) = (route.leaves(behind), route.first_flit(behind));
                 if pace.flit(behind, v) == i64::from(first) - 1
-                    && let Ok(strip) = route.rest.strips.binary_search(&(behind - 1))
+                    && let Ok(strip) = route.rest().strips.binary_search(&(behind - 1))
                 {
-                    last = last.max((leaves - Cycle::from(route.rest.since_strip[strip])) as i64);
+                    last = last.max((leaves - Cycle::from(route.rest().since_strip[strip])) as i64);
                 }
             }
-            let hop = route.hop_mut(v);
-            hop.departs = last as Cycle;
-            let hop = *hop;
             self.settled += 1;
-            departures.found(route, v, hop);
+            let found = route.departs_when(v, |_| last as Cycle);
+            departures.found(route, v, found);
         }
     }
 
     /// The times where nothing is stripped and all windows reach to the path's end: running maxima from there.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once a message")]
+    #[inline(always)]
     fn settle_rest<O: Observer>(
         &mut self,
         route: &mut PathRoute,
@@ -328,38 +318,47 @@ impl PathTimes {
         pace: Pace,
         departures: &mut Departures<'_, O>,
     ) {
+        let settled = std::mem::replace(&mut self.settled, known);
+        if !departures.found_rest(route, settled, pace.buffer) {
+            Self::settle_rest_each(route, (settled, known), pace, departures);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_rest_each<O: Observer>(
+        route: &mut PathRoute,
+        (settled, known): (u32, u32),
+        pace: Pace,
+        departures: &mut Departures<'_, O>,
+    ) {
         let mut held_until = 0;
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
-        for vertex in (self.settled..known).rev() {
-            let hop = route.hop_mut(vertex);
-            held_until = held_until.max(hop.leaves + Cycle::from(pace.flits - 1));
-            hop.departs = held_until;
-            let hop = *hop;
-            held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
-            departures.found(route, vertex, hop);
+        for vertex in (settled..known).rev() {
+            let found = route.departs_when(vertex, |leaves| held_until.max(leaves + Cycle::from(pace.flits - 1)));
+            held_until = found.departs.saturating_sub(Cycle::from(pace.buffer));
+            departures.found(route, vertex, found);
         }
-        self.settled = known;
     }
 
     /// Flits that have entered a vertex in cycles before `now`.
     pub(super) fn entered(&self, route: &PathRoute, vertex: u32, now: Cycle, pace: Pace) -> u32 {
         let left = self.passed_by(route, vertex - 1, now, pace);
-        if left == 0 { 0 } else { left + 1 - route.hop(vertex - 1).first }
+        if left == 0 { 0 } else { left + 1 - route.first_flit(vertex - 1) }
     }
 
     /// The number of the last flit that has left a vertex in cycles before `now`; 0 if none has.
     pub(super) fn passed_by(&self, route: &PathRoute, v: u32, now: Cycle, pace: Pace) -> u32 {
-        if self.passed == 0 {
+        if !self.started {
             // It holds a port and is still being prepared.
             return 0;
         }
         let known = route.last() + u32::from(route.complete);
         let room = |m: u32| (u64::from(m - v) * u64::from(pace.buffer)) as i64;
         // The greatest flit that no vertex ahead has held back until now.
-        let passed = |m: u32| (now - 1 - route.hop(m).leaves) as i64 + i64::from(route.hop(m).first) + room(m);
+        let passed = |m: u32| (now - 1 - route.leaves(m)) as i64 + i64::from(route.first_flit(m)) + room(m);
         let mut flit = (v..known).map(passed).min().unwrap_or(0).min(i64::from(pace.flits));
         if !route.complete {
-            let stripped = i64::from(route.hop(known - 1).first) - 1 + i64::from(self.strip_at < now);
+            let stripped = i64::from(route.first_flit(known - 1)) - 1 + i64::from(route.rest().strip_at < now);
             flit = flit.min(stripped + room(known));
         }
         flit as u32
