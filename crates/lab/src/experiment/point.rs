@@ -11,6 +11,7 @@ use wormcast_simulation::{EngineChoice, Length, Switching, Timing, Traffic};
 
 use crate::experiment::file::FaultSettings;
 use crate::runs::kind::RunTable;
+use crate::runs::scenarios::drawn_with;
 
 /// Everything that the results of a point depend on, as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -68,6 +69,11 @@ impl PointSpec {
             tree_seed: self.draws_trees_anew().then_some(seed),
             ..request
         })
+    }
+
+    /// Whether each replication has a graph of its own, drawn at random.
+    pub fn draws_graphs_anew(&self) -> bool {
+        drawn_with(&self.topology, 0).is_some()
     }
 
     /// Whether each replication draws trees of its own.

@@ -10,7 +10,7 @@ use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
-use crate::runs::scenarios::{Job, JobError, drawn_with};
+use crate::runs::scenarios::{Job, JobError};
 use crate::runs::seed::replication_seed;
 use crate::runs::sweep::{Batch, BatchResult, compute};
 
@@ -103,7 +103,7 @@ impl<'e> Runner<'e> {
         let seed = replication_seed(point.spec.seed, replication);
         let (engine, messages) = (point.spec.engine, point.spec.run.messages);
         let invalid = |error: Diagnostic| SimulationError::Scenario { seed, problem: error.to_string() };
-        let is_drawn = drawn_with(&point.spec.topology, 0).is_some() || point.spec.draws_trees_anew();
+        let is_drawn = point.spec.draws_graphs_anew() || point.spec.draws_trees_anew();
         if is_drawn {
             return self
                 .experiment

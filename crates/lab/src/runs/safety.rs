@@ -78,7 +78,7 @@ pub struct SweepSafety {
 }
 
 /// The points whose worms can deadlock. Networks are analysed until their [steps](steps_of_scenario) add up to 2^28; beyond that, it would
-/// take longer than most runs, and points are skipped.
+/// take longer than most runs, and points are skipped. Of graphs that each replication draws anew, that of the first is analysed.
 pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
     let mut left = LIMIT;
     let mut known: HashSet<String> = HashSet::new();
@@ -118,7 +118,9 @@ pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
 fn draws(point: &Point, scenario: &Scenario) -> bool {
     let routing = point.spec.routing.as_deref().and_then(|name| RoutingDescriptor::named(name).ok());
     let draws = |descriptor: &Descriptor| descriptor.draws_on(scenario.network(), routing);
-    point.spec.faults.random > 0 || Descriptor::named(&point.spec.algorithm).is_ok_and(draws)
+    point.spec.draws_graphs_anew()
+        || point.spec.faults.random > 0
+        || Descriptor::named(&point.spec.algorithm).is_ok_and(draws)
 }
 
 #[cfg(test)]

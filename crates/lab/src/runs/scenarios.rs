@@ -13,10 +13,11 @@ use wormcast_simulation::{
 
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
-use crate::experiment::point::Point;
+use crate::experiment::point::{Point, PointSpec};
 use crate::runs::kind::{Asked, Kind};
 use crate::runs::replication::Replication;
 use crate::runs::run::Findings;
+use crate::runs::seed::replication_seed;
 use crate::runs::tree_runs::{TreeRuns, chosen};
 use crate::statistics::summary::PointSummary;
 
@@ -187,12 +188,24 @@ pub enum JobError {
 /// Makes jobs, and keeps the networks and algorithms that they share.
 #[derive(Default)]
 struct JobMaker {
-    /// The seed of graphs that have none; 0 where it does not matter yet.
+    /// The seed of the run, if one is made; else graphs that have none are those of the first replication.
     seed: Option<u64>,
     cache: AlgorithmCache,
 }
 
 impl JobMaker {
+    /// The seed of a run of this point: of graphs that are drawn, whichever is to be run first.
+    fn seed_of(&self, spec: &PointSpec) -> u64 {
+        let first = || if spec.draws_graphs_anew() { replication_seed(spec.seed, 0) } else { spec.seed };
+        self.seed.unwrap_or_else(first)
+    }
+
+    /// What the network of a point is called: one that is drawn, with its seed.
+    fn network_name(&self, spec: &PointSpec) -> String {
+        let drawn = drawn_with(&spec.topology, self.seed_of(spec));
+        drawn.map_or_else(|| spec.topology.clone(), |drawn| drawn.to_string())
+    }
+
     fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
         let spec = &point.spec;
         let error = |key: &str, problem: String| experiment.error_at(&point.choice, key, problem);
@@ -234,8 +247,8 @@ impl JobMaker {
     }
 
     fn network(&mut self, experiment: &Experiment, point: &Point) -> Result<Arc<Network>, Diagnostic> {
-        let (text, seed) = (&point.spec.topology, self.seed.unwrap_or(0));
-        self.cache.network(text, || {
+        let (text, seed) = (&point.spec.topology, self.seed_of(&point.spec));
+        self.cache.network(&self.network_name(&point.spec), || {
             let spec = match drawn_with(text, seed) {
                 Some(drawn) => drawn,
                 None => experiment.topology(&point.choice, text)?,
@@ -250,11 +263,11 @@ impl JobMaker {
         point: &Point,
         network: &Arc<Network>,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
-        let request = point.spec.request(self.seed.unwrap_or(point.spec.seed)).map(|request| {
+        let request = point.spec.request(self.seed_of(&point.spec)).map(|request| {
             let options = request.options.with_files(|name| experiment.beside(name).display().to_string());
             Request { options, ..request }
         });
-        let made = request.and_then(|request| self.cache.algorithm(&point.spec.topology, network, &request));
+        let made = request.and_then(|request| self.cache.algorithm(&self.network_name(&point.spec), network, &request));
         made.map_err(|refused| {
             let key = experiment.to_blame(&point.choice, refused.part.key());
             // What the file says may be right for the network of the file.

@@ -161,5 +161,5 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     writeln!(out, "Wrote {}.", written.join(", "))?;
     out.flush()?;
     let summaries = experiments.iter().flat_map(|reported| &reported.findings.summaries);
-    unless_deadlocked(summaries.map(|summary| summary.outcome == Outcome::Deadlocked))
+    unless_deadlocked(summaries.map(|summary| summary.outcome == Outcome::Deadlocked), None)
 }

@@ -200,15 +200,18 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
 /// An example of the name of a store that takes what is left of a damaged one.
 const RESCUED: &str = "rescued.db";
 
-/// Fails if points end in deadlocks, after everything that is known has been written.
-pub(crate) fn unless_deadlocked(points: impl Iterator<Item = bool> + Clone) -> Result<(), Failure> {
+/// Fails if points end in deadlocks, after everything that is known has been written. `again` is the command that simulates one of them, where that is known.
+pub(crate) fn unless_deadlocked(
+    points: impl Iterator<Item = bool> + Clone,
+    again: Option<String>,
+) -> Result<(), Failure> {
     let (points, deadlocked) = (points.clone().count(), points.filter(|&deadlocked| deadlocked).count());
     if deadlocked == 0 {
         return Ok(());
     }
     let (of, end) = (if points == 1 { "point" } else { "points" }, if deadlocked == 1 { "ends" } else { "end" });
-    let message =
-        format!("{deadlocked} of {points} {of} {end} in a deadlock; `{} simulate` names its worms", program::name());
+    let again = again.unwrap_or_else(|| format!("{} simulate", program::name()));
+    let message = format!("{deadlocked} of {points} {of} {end} in a deadlock; `{again}` names its worms");
     Err(Failure::Failed(message))
 }
 

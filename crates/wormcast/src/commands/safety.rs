@@ -7,6 +7,7 @@ use crate::lab::report::shell_line;
 use crate::lab::{Experiment, Job, Point, PointSpec, SweepSafety, sweep_safety};
 use crate::multicast::{AlgorithmOptions, Descriptor, Sends};
 use crate::program;
+use crate::routing::RoutingDescriptor;
 use crate::simulation::{BranchReplication, Scenario};
 
 /// How many kinds of points are warned of.
@@ -70,7 +71,10 @@ fn sends(spec: &PointSpec) -> Option<Sends> {
 pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> String {
     let mut words = vec![program::name().to_owned(), "routing".to_owned()];
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
-    add("--topology", experiment.topology_of(spec));
+    let spelled = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    // A graph that was drawn is called with its seed.
+    let drawn = || scenario.network().name().to_owned();
+    add("--topology", if spec.draws_graphs_anew() { drawn() } else { experiment.topology_of(spec) });
     add("--algorithm", spec.algorithm.clone());
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
         add("--replication", "synchronous".to_owned());
@@ -84,10 +88,17 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
     if let Some(name) = &spec.routing {
         add("--routing", name.clone());
     }
+    if let Some(root) = &spec.root {
+        add("--root", root.clone());
+    }
+    let routing = spec.routing.as_deref().and_then(|name| RoutingDescriptor::named(name).ok());
+    let draws = Descriptor::named(&spec.algorithm).is_ok_and(|named| named.draws_on(scenario.network(), routing));
+    if draws && spec.seed != 0 {
+        add("--seed", spec.seed.to_string());
+    }
     // When trees are drawn makes no difference to how worms depend on each other.
     let options = spec.options.clone().with_files(|name| experiment.beside(name).display().to_string());
     let own = json!(AlgorithmOptions { draw: None, ..options });
-    let spelled = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for (key, value) in own.as_object().into_iter().flatten() {
         add("--option", format!("{key}={}", spelled(value)));
     }

@@ -16,8 +16,8 @@ use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
     Estimate, Experiment, Findings, Outcome, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard, TimeUnit,
-    check_file, csv, incomplete_points, number_text, plot, refine_sweep, replaced, replications_csv, replications_json,
-    run_shard, run_sweep, stored_sweep, write_file,
+    check_file, csv, incomplete_points, number_text, plot, refine_sweep, replaced, replication_seed, replications_csv,
+    replications_json, run_shard, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 use crate::usage::positive;
@@ -181,7 +181,7 @@ fn told_of_shard(
     write_points(experiment, summaries, out)?;
     writeln!(out, "Wrote {}; `{} merge` brings the stores of all parts together.", store.display(), program::name())?;
     out.flush()?;
-    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked))
+    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked), None)
 }
 
 /// The name of the files of an experiment that was refined.
@@ -316,7 +316,28 @@ fn publish(
     }
     writeln!(out, "Wrote {}.", files.join(", "))?;
     out.flush()?;
-    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked))
+    let again = deadlocked_run(experiment, arguments.words(), summaries);
+    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked), again)
+}
+
+/// The command that simulates the first replication that deadlocked; `None` if there is none, or its settings are lists or tables.
+fn deadlocked_run(experiment: &Experiment, words: Vec<String>, summaries: &[PointSummary]) -> Option<String> {
+    let (summary, replication) = summaries.iter().find_map(|summary| Some((summary, summary.deadlock.as_ref()?.0)))?;
+    let points = experiment.points().ok()?;
+    let point = points.iter().find(|point| point.spec.config_hash() == summary.config_hash)?;
+    let mut words = [vec![program::name().to_owned(), "simulate".to_owned()], words].concat();
+    let mut set = |key: &str, value: &str| words.extend(["--set".to_owned(), format!("{key}={value}")]);
+    for coordinate in point.coordinates.iter().filter(|coordinate| coordinate.key != "seed") {
+        if coordinate.value.is_array() || coordinate.value.is_object() {
+            return None;
+        }
+        set(&coordinate.key, &coordinate.text());
+    }
+    if point.spec.run.messages.is_some_and(|messages| messages != summary.window) && summary.window > 0 {
+        set("run.messages", &summary.window.to_string());
+    }
+    words.extend(["--seed".to_owned(), replication_seed(point.spec.seed, replication).to_string()]);
+    Some(shell_line(words.iter().map(String::as_str)))
 }
 
 /// Writes a line for each point, and what its reservations mean.

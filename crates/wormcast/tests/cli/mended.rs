@@ -216,6 +216,33 @@ fn deadlocks_with_failed_links_recommend_no_command() {
     assert_eq!(swept.stderr.matches("can deadlock here").count(), 1, "{}", swept.stderr);
 }
 
+/// What is analysed is a graph that is run, and the command that is named analyses the same.
+#[test]
+fn deadlocks_on_graphs_that_are_drawn_are_those_of_the_graph() {
+    let text = "topology = { tree = { nodes = 4 } }\nalgorithm = 'tree-zero'\nrouting = 'up-down'\n\
+                switching = { replication = 'lockstep', buffer = 1 }\nrun.messages = 20\n\
+                stop = { min_replications = 2, max_replications = 2 }\n[traffic]\nlength = 16\n\
+                multicast = { destinations = 2 }\narrivals = { process = 'poisson', rate = 0.05 }\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    let (mut safe, mut not) = (0, 0);
+    for seed in 0..8 {
+        let seed = format!("seed={seed}");
+        for command in [&["simulate"][..], &["sweep", "--jobs", "1", "--fresh"]] {
+            let run = folder.run(&[command, &["x.toml", "--set", &seed]].concat());
+            let graph = |words: &[&str]| folder.run(words).success().contains("deadlock-free     no");
+            if let Some((_, named)) = run.stderr.split_once("can deadlock here: see `wormcast ") {
+                let words: Vec<&str> =
+                    named.split_once('`').unwrap().0.split(' ').map(|word| word.trim_matches('\'')).collect();
+                assert!(graph(&words) && words[2].contains(",seed="), "{words:?}");
+                not += 1;
+            } else {
+                safe += 1;
+            }
+        }
+    }
+    assert!(safe > 2 && not > 2, "{safe} {not}");
+}
+
 #[test]
 fn what_is_set_in_a_table_on_one_line_is_blamed_itself() {
     let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\n[traffic]\nlength = { uniform = [10, 100] }\n\

@@ -169,7 +169,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     out.flush()?;
     let standings = compared.comparison.points.iter().flat_map(|point| &point.standings);
-    unless_deadlocked(standings.map(|standing| standing.state == State::Deadlocked))
+    unless_deadlocked(standings.map(|standing| standing.state == State::Deadlocked), None)
 }
 
 #[cfg(test)]
