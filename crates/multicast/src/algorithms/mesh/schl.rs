@@ -9,7 +9,7 @@ use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::containment::{Site, by_row, sites};
 use crate::algorithms::mesh::u_mesh::mesh_multicast;
-use crate::plan::ids::IdMap;
+use crate::plan::ids::IdTable;
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
@@ -153,15 +153,18 @@ impl Algorithm for Schl {
             mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, plan);
             let worms = &mut plan.worms;
             along_row(worms, source, None, &groups.own_row);
-            let mut received = received(worms, 0);
+            // The worm by which each node gets the message, of which there are no more than destinations.
+            let mut received = IdTable::default();
+            received.start(grid.len(), multicast.destinations().len());
+            receive(&mut received, worms, 0);
             let unicasts = worms.len();
             for (head, leaders) in heads.iter().zip(rows) {
-                along_row(worms, *head, received.get(&head.node).copied(), leaders);
+                along_row(worms, *head, received.get(head.node.index()), leaders);
             }
-            received.extend(self::received(worms, unicasts));
+            receive(&mut received, worms, unicasts);
             for group in groups.columns.iter().filter(|group| group.len() > 1) {
                 let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
-                worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
+                worms.push(Worm { after: received.get(leader.index()), ..Worm::path(leader, others.collect()) });
             }
         });
     }
@@ -171,13 +174,13 @@ impl Algorithm for Schl {
     }
 }
 
-/// The worm by which each node gets the message, among those from position `first` on.
-fn received(worms: &[Worm], first: usize) -> IdMap<NodeId, u32> {
-    let mut received = IdMap::default();
+/// Notes the worm by which each node gets the message, of those from position `first` on.
+fn receive(received: &mut IdTable, worms: &[Worm], first: usize) {
     for (id, worm) in worms.iter().enumerate().skip(first) {
         if let Itinerary::Path(path) = &worm.itinerary {
-            received.extend(path.stops.iter().map(|&stop| (stop, id as u32)));
+            for stop in &path.stops {
+                received.insert(stop.index(), id as u32);
+            }
         }
     }
-    received
 }
