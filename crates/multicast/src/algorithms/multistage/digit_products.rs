@@ -287,8 +287,8 @@ mod tests {
                 check(&stages, &members, &products);
                 let mut shuffled = members.clone();
                 shuffled.sort_by_key(|node| node.raw().wrapping_mul(shuffle | 1));
-                prop_assert_eq!(divide(&stages, &shuffled), products);
-                prop_assert_eq!(plainly(&stages, &shuffled), products);
+                prop_assert_eq!(&divide(&stages, &shuffled), &products);
+                prop_assert_eq!(&plainly(&stages, &shuffled), &products);
             }
             // Sets of many like ones, which are merged along several digits.
             members.retain(|node| node.raw() < 256);
