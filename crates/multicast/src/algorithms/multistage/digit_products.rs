@@ -231,7 +231,8 @@ mod tests {
                         let own = std::mem::take(&mut product[digit]);
                         alike.entry(product).or_default().extend(own);
                     }
-                    let merged = |(mut product, own): (Values, Vec<u32>)| {
+                    let merged = |(mut product, mut own): (Values, Vec<u32>)| {
+                        own.sort_unstable();
                         product[digit] = own;
                         product
                     };
