@@ -54,7 +54,9 @@ fn members(stages: &Stages, bits: &[u64]) -> Vec<NodeId> {
         let least = values.next().unwrap_or(0) as u32 * weight;
         let more: Vec<u32> = values.map(|value| value as u32 * weight - least).collect();
         if more.is_empty() {
-            addresses.iter_mut().for_each(|address| *address = NodeId::new(address.raw() + least));
+            for address in &mut addresses {
+                *address = NodeId::new(address.raw() + least);
+            }
         } else {
             let more = [&[0], &more[..]].concat();
             let with = |address: NodeId| more.iter().map(move |value| NodeId::new(address.raw() + least + value));
