@@ -175,6 +175,8 @@ fn shrink(negative: &[u8], width: usize, height: usize) -> Vec<u8> {
     const BLOCK: usize = 32 * SQUARE;
     /// The filter that stands for differences from above.
     const UP: u8 = 2;
+    /// The sum of the four pixels of a white square, in one colour.
+    const WHITE_SQUARE: u16 = 4 * u8::MAX as u16;
     const { assert!(SAMPLES == 2, "squares have two lines of two pixels") };
     let row = width * SQUARE;
     let mut filtered = vec![0; (1 + width * 3) * height];
@@ -194,9 +196,9 @@ fn shrink(negative: &[u8], width: usize, height: usize) -> Vec<u8> {
             let squares = one.as_chunks::<SQUARE>().0.iter().zip(other.as_chunks::<SQUARE>().0);
             let pixels = means.as_chunks_mut::<3>().0.iter_mut().zip(filtered.as_chunks_mut::<3>().0);
             for (([a, b, c, d, e, f], [g, h, i, j, k, l]), (above, filtered)) in squares.zip(pixels) {
-                // Rounded down, of what is no negative.
+                // Of what is no negative.
                 let mean = |a: &u8, b: &u8, c: &u8, d: &u8| {
-                    !((u16::from(*a) + u16::from(*b) + u16::from(*c) + u16::from(*d) + 3) / 4) as u8
+                    ((WHITE_SQUARE - u16::from(*a) - u16::from(*b) - u16::from(*c) - u16::from(*d)) / 4) as u8
                 };
                 let means = [mean(a, d, g, j), mean(b, e, h, k), mean(c, f, i, l)];
                 for ((filtered, mean), above) in filtered.iter_mut().zip(means).zip(above) {
