@@ -14,7 +14,7 @@ pub(crate) struct Canvas<'a, DB: DrawingBackend> {
     pub(crate) scale: f64,
     /// How far the backend puts text too high, as a share of its size.
     pub(crate) drop: f64,
-    /// Whether it has pixels, and is not a text that describes the picture.
+    /// Whether it has pixels, and is not a text that describes the picture. They are negative: what is 0 everywhere takes no time to be made, and is white in the end.
     pub(crate) bitmap: bool,
 }
 
@@ -36,9 +36,13 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         ((x * self.scale).round() as i32, (y * self.scale).round() as i32)
     }
 
+    fn ink(&self, RGBColor(red, green, blue): RGBColor) -> RGBColor {
+        if self.bitmap { RGBColor(!red, !green, !blue) } else { RGBColor(red, green, blue) }
+    }
+
     fn stroke(&self, colour: RGBColor, width: f64) -> ShapeStyle {
         ShapeStyle {
-            color: colour.to_rgba(),
+            color: self.ink(colour).to_rgba(),
             filled: false,
             stroke_width: (width * self.scale).round().max(1.0) as u32,
         }
@@ -51,7 +55,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
             && let &[from, to] = &points[..]
             && let Some(corners) = straight(from, to, stroke.stroke_width)
         {
-            return self.area.draw(&Rectangle::new(corners, colour.filled()));
+            return self.area.draw(&Rectangle::new(corners, self.ink(colour).filled()));
         }
         self.area.draw(&PathElement::new(points, stroke))
     }
@@ -70,7 +74,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         let (x, y) = centre;
         let polygon = |corners: &[(f64, f64)], colour: RGBColor| {
             let corners = corners.iter().map(|&(u, v)| self.at((x + u, y + v)));
-            self.area.draw(&Polygon::new(corners.collect::<Vec<_>>(), colour.filled()))
+            self.area.draw(&Polygon::new(corners.collect::<Vec<_>>(), self.ink(colour).filled()))
         };
         for part in look.shape.parts() {
             let corners: Vec<_> = part.into_iter().map(|(u, v)| (radius * u, radius * v)).collect();
@@ -84,7 +88,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     /// A filled rectangle.
     pub(crate) fn block(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor) -> Drawn<DB> {
-        self.area.draw(&Rectangle::new([self.at(from), self.at(to)], colour.filled()))
+        self.area.draw(&Rectangle::new([self.at(from), self.at(to)], self.ink(colour).filled()))
     }
 
     pub(crate) fn rectangle(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor, width: f64) -> Drawn<DB> {
@@ -105,7 +109,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         };
         let font = ("sans-serif", size * self.scale).into_font();
         let font = if align == Align::Upwards { font.transform(FontTransform::Rotate270) } else { font };
-        let style = font.color(&colour).pos(Pos::new(horizontal, VPos::Center));
+        let style = font.color(&self.ink(colour)).pos(Pos::new(horizontal, VPos::Center));
         let drop = self.drop * size;
         let at = if align == Align::Upwards { (at.0 + drop, at.1) } else { (at.0, at.1 + drop) };
         self.area.draw(&Text::new(text, self.at(at), style))
@@ -210,12 +214,12 @@ mod tests {
     #[test]
     fn straight_lines_have_the_pixels_of_any_other_line() {
         let pixels = |points: &[(f64, f64)], width: f64, bitmap: bool| {
-            let mut pixels = vec![255; 60 * 50 * 3];
+            let mut pixels = vec![if bitmap { 0 } else { 255 }; 60 * 50 * 3];
             let area = BitMapBackend::with_buffer(&mut pixels, (60, 50)).into_drawing_area();
             Canvas { area: &area, scale: 1.0, drop: 0.0, bitmap }.line(points, RGBColor(1, 2, 3), width).unwrap();
             area.present().unwrap();
             drop(area);
-            pixels
+            if bitmap { pixels.iter().map(|byte| !byte).collect() } else { pixels }
         };
         for width in 1..9 {
             for length in (-12..13).chain([17, -17]) {

@@ -56,6 +56,9 @@ impl IdTable {
 pub(crate) fn sorted_by_number<T: Copy>(mut numbered: Vec<(u32, T)>, numbers: usize) -> Vec<(u32, T)> {
     /// Up to so many numbers for each that is sorted, counting is faster than comparing.
     const SPARSE: usize = 16;
+    if numbered.is_sorted_by_key(|entry| entry.0) {
+        return numbered;
+    }
     if numbers > SPARSE * numbered.len() {
         numbered.sort_by_key(|entry| entry.0);
         return numbered;

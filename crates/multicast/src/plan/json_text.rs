@@ -65,17 +65,17 @@ impl JsonText {
 
     /// Appends bytes as they are.
     #[inline]
-    pub fn put(&mut self, piece: &[u8]) {
-        self.reserve(piece.len());
-        self.bytes[self.end..self.end + piece.len()].copy_from_slice(piece);
-        self.end += piece.len();
+    pub fn put<const N: usize>(&mut self, piece: &[u8; N]) {
+        self.within(N, |room| room.put(piece));
     }
 
     /// Appends any value; slowly.
     pub(super) fn value(&mut self, value: &(impl Serialize + ?Sized)) {
         // There is no error: neither the values here nor a list of bytes have any.
         let text = serde_json::to_vec(value).unwrap_or_default();
-        self.put(&text);
+        self.reserve(text.len());
+        self.bytes[self.end..self.end + text.len()].copy_from_slice(&text);
+        self.end += text.len();
     }
 
     /// Appends bytes and a number behind them.

@@ -76,6 +76,19 @@ impl Plan {
         std::mem::take(&mut path.stops)
     }
 
+    /// Removes the worms from `first` on, and returns the lists of stops, without stops, of those that are path worms.
+    pub(crate) fn cut(&mut self, first: usize) -> Vec<Vec<NodeId>> {
+        let cut = self.worms.drain(first.min(self.worms.len())..);
+        let stops = cut.filter_map(|worm| match worm.itinerary {
+            Itinerary::Path(Path { mut stops, .. }) => {
+                stops.clear();
+                Some(stops)
+            }
+            _ => None,
+        });
+        stops.collect()
+    }
+
     /// The tree of worm `id`, to be used again, or a new one. It has neither trunk, deliveries nor header, but may have branches, which [`Branches`] writes
     /// over.
     pub(crate) fn take_tree(&mut self, id: usize) -> Tree {

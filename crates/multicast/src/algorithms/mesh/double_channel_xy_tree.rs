@@ -103,7 +103,8 @@ impl Algorithm for DoubleChannelXyTree {
     fn plan_into(&self, multicast: &Multicast, plan: &mut Plan) {
         let source = multicast.source();
         let mut parts: [Vec<NodeId>; 4] = Default::default();
-        for &node in multicast.destinations() {
+        // Sorted once, instead of part by part.
+        for (_, node) in self.trees.sorted(0, multicast.destinations()) {
             parts[quadrant(self.trees.offset(source, node))].push(node);
         }
         let parts = parts.iter().zip(&QUADRANTS).filter(|(part, _)| !part.is_empty());

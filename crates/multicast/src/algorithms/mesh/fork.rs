@@ -207,31 +207,37 @@ impl ForkingTrees {
     ) {
         let mut tree = plan.take_tree(id);
         match self.rule {
-            Rule::InOrder(first) => self.grow_in_order(first, source, destinations, &mut tree),
+            Rule::InOrder(first) => self.grow_in_order(first, source, &self.sorted(first, destinations), &mut tree),
             Rule::ByParts(_) => self.grow_by_parts(source, destinations, &mut tree),
         }
         plan.put(id, Worm { virtual_channels, ..Worm::of_tree(source, tree) });
     }
 
-    /// All destinations are sorted by where they are, first along the dimension that comes first: those of a branch are side by side.
-    fn grow_in_order(&self, first: usize, source: NodeId, destinations: &[NodeId], tree: &mut Tree) {
-        let network = &**self.unicasts.network();
+    #[inline]
+    /// The number of a router line by line, across the dimension that comes first.
+    fn number(&self, first: usize, router: RouterId) -> u32 {
         let (along, across) = (&self.grid.axes()[first], &self.grid.axes()[1 - first]);
-        let length = across.extent();
-        let number = |router: RouterId| {
-            let (line, place) = (along.coordinate(router.index()), across.coordinate(router.index()));
-            line * length + place
-        };
-        let numbered = |&node: &NodeId| (number(network.router_of(node)), node);
-        // Nodes of the same router stay in their order.
-        let sorted = sorted_by_number(destinations.iter().map(numbered).collect(), self.grid.len());
+        along.coordinate(router.index()) * across.extent() + across.coordinate(router.index())
+    }
+
+    /// The destinations in the order of their routers' numbers. Nodes of the same router stay in their order.
+    pub(crate) fn sorted(&self, first: usize, destinations: &[NodeId]) -> Vec<(u32, NodeId)> {
+        let network = &**self.unicasts.network();
+        let numbered = |&node: &NodeId| (self.number(first, network.router_of(node)), node);
+        sorted_by_number(destinations.iter().map(numbered).collect(), self.grid.len())
+    }
+
+    /// Of sorted destinations, those of a branch are side by side.
+    fn grow_in_order(&self, first: usize, source: NodeId, sorted: &[(u32, NodeId)], tree: &mut Tree) {
+        let network = &**self.unicasts.network();
+        let length = self.grid.extents()[1 - first];
         // By the outputs' directions.
         let [behind, ahead, below, above] = if first == 0 { [1, 0, 3, 2] } else { [3, 2, 1, 0] };
         let mut branches = Branches::over(&mut tree.branches);
         // Where no one has looked yet: the router, the branch that leads there and its output, and what it is for.
-        let mut open = vec![(network.router_of(source), None, &sorted[..])];
+        let mut open = vec![(network.router_of(source), None, sorted)];
         while let Some((at, entered, wanted)) = open.pop() {
-            let here = number(at);
+            let here = self.number(first, at);
             if let Some((branch, output)) = entered
                 && Output::heading(output).0 != first
             {
@@ -624,7 +630,7 @@ mod tests {
                 tree
             };
             let by_parts = grown(&|tree| trees.grow_by_parts(source, destinations, tree));
-            prop_assert_eq!(grown(&|tree| trees.grow_in_order(first, source, destinations, tree)), by_parts);
+            prop_assert_eq!(grown(&|tree| trees.grow_in_order(first, source, &trees.sorted(first, destinations), tree)), by_parts);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::mesh::by_router::by_router;
 use crate::algorithms::mesh::containment::{Site, by_row, sites};
 use crate::algorithms::mesh::u_mesh::mesh_multicast;
-use crate::plan::ids::IdMap;
+use crate::plan::ids::IdTable;
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
@@ -90,40 +90,67 @@ impl WormRule for StraightStops {
 }
 
 /// The destinations of a multicast as SCHL groups them.
-struct Groups {
+struct Groups<'a> {
     /// The destinations on the source's row, from west to east.
     own_row: Vec<Site>,
-    /// Of each column below that row, and then of each above it, from west to east: the leader, then the others in the order in which they lie behind it.
-    columns: Vec<Vec<Site>>,
+    /// Of each column below that row, and then of each above it, from west to east.
+    columns: Vec<Column<'a>>,
     /// The leaders, row by row.
     leaders: Vec<Site>,
 }
 
-impl Groups {
-    fn new(source: Site, destinations: &[Site]) -> Self {
-        let (mut own_row, mut columns, mut above) = (Vec::new(), Vec::new(), Vec::new());
-        // Sites come by x, then y: those below the row have to be turned round.
-        for column in destinations.chunk_by(|one, next| one.x == next.x) {
+/// The destinations of a column below the source's row, or above it.
+struct Column<'a> {
+    leader: Site,
+    /// From south to north.
+    others: &'a [Site],
+    /// Whether the northernmost of the others lies next to the leader.
+    from_north: bool,
+}
+
+impl<'a> Groups<'a> {
+    fn new(source: Site, destinations: &'a [Site]) -> Self {
+        let in_columns = destinations.chunk_by(|one, next| one.x == next.x);
+        let count = in_columns.clone().count();
+        let mut own_row = Vec::with_capacity(count);
+        let (mut columns, mut above) = (Vec::with_capacity(2 * count), Vec::with_capacity(count));
+        // Sites come by x, then y.
+        for column in in_columns {
             let (lower, others) = column.split_at(column.partition_point(|site| site.y < source.y));
             let (level, upper) = others.split_at(others.partition_point(|site| site.y == source.y));
             own_row.extend_from_slice(level);
-            columns.extend((!lower.is_empty()).then(|| lower.iter().rev().copied().collect()));
-            above.extend((!upper.is_empty()).then(|| upper.to_vec()));
+            columns.extend(lower.split_last().map(|(&leader, others)| Column { leader, others, from_north: true }));
+            above.extend(upper.split_first().map(|(&leader, others)| Column { leader, others, from_north: false }));
         }
         columns.append(&mut above);
-        let leaders = by_row(columns.iter().map(|group: &Vec<Site>| group[0]).collect());
+        let leaders = by_row(columns.iter().map(|column: &Column| column.leader).collect());
         Self { own_row, columns, leaders }
     }
 }
 
-/// Sends a worm each way along the row of `from` to the `others` of it, which come from west to east.
-fn along_row(worms: &mut Vec<Worm>, from: Site, after: Option<u32>, others: &[Site]) {
-    let west = others.iter().rev().filter(|site| site.x < from.x).map(|site| site.node);
-    let east = others.iter().filter(|site| site.x > from.x).map(|site| site.node);
-    for stops in [west.collect::<Vec<_>>(), east.collect()] {
-        if !stops.is_empty() {
-            worms.push(Worm { after, ..Worm::path(from.node, stops) });
+/// The worms of a plan, and lists of stops that its earlier worms had.
+struct Worms<'a> {
+    worms: &'a mut Vec<Worm>,
+    spare: Vec<Vec<NodeId>>,
+}
+
+impl Worms<'_> {
+    /// Adds a worm, if it has stops.
+    fn put(&mut self, from: NodeId, after: Option<u32>, stops: impl Iterator<Item = NodeId>) {
+        let mut stops = stops.peekable();
+        if stops.peek().is_some() {
+            let mut list = self.spare.pop().unwrap_or_default();
+            list.extend(stops);
+            self.worms.push(Worm { after, ..Worm::path(from, list) });
         }
+    }
+
+    /// Sends a worm each way along the row of `from` to the `others` of it, which come from west to east.
+    fn along_row(&mut self, from: Site, after: Option<u32>, others: &[Site]) {
+        let (west, rest) = others.split_at(others.partition_point(|site| site.x < from.x));
+        let east = &rest[rest.partition_point(|site| site.x == from.x)..];
+        self.put(from.node, after, west.iter().rev().map(|site| site.node));
+        self.put(from.node, after, east.iter().map(|site| site.node));
     }
 }
 
@@ -144,24 +171,34 @@ impl Algorithm for Schl {
         by_router(self.network(), multicast, plan, |multicast, plan| {
             let grid = self.routing.grid();
             let source = sites(grid, &[multicast.source()])[0];
-            let groups = Groups::new(source, &sites(grid, multicast.destinations()));
+            let destinations = sites(grid, multicast.destinations());
+            let groups = Groups::new(source, &destinations);
             let rows = groups.leaders.chunk_by(|one, next| one.y == next.y);
             let head = |leaders: &[Site]| leaders.iter().copied().min_by_key(|leader| leader.x.abs_diff(source.x));
             let heads: Vec<Site> = rows.clone().filter_map(head).collect();
 
             let head_nodes: Vec<NodeId> = heads.iter().map(|head| head.node).collect();
+            let spare = plan.cut(heads.len());
             mesh_multicast(grid, |node| RouterId::new(node.raw()), source.node, &head_nodes, plan);
-            let worms = &mut plan.worms;
-            along_row(worms, source, None, &groups.own_row);
-            let mut received = received(worms, 0);
-            let unicasts = worms.len();
+            let mut worms = Worms { worms: &mut plan.worms, spare };
+            worms.along_row(source, None, &groups.own_row);
+            // The worm by which each node gets the message, of which there are no more than destinations.
+            let mut received = IdTable::default();
+            received.start(grid.len(), multicast.destinations().len());
+            receive(&mut received, worms.worms, 0);
+            let unicasts = worms.worms.len();
             for (head, leaders) in heads.iter().zip(rows) {
-                along_row(worms, *head, received.get(&head.node).copied(), leaders);
+                worms.along_row(*head, received.get(head.node.index()), leaders);
             }
-            received.extend(self::received(worms, unicasts));
-            for group in groups.columns.iter().filter(|group| group.len() > 1) {
-                let (leader, others) = (group[0].node, group[1..].iter().map(|site| site.node));
-                worms.push(Worm { after: received.get(&leader).copied(), ..Worm::path(leader, others.collect()) });
+            receive(&mut received, worms.worms, unicasts);
+            for Column { leader, others, from_north } in &groups.columns {
+                let after = received.get(leader.node.index());
+                let nodes = others.iter().map(|site| site.node);
+                if *from_north {
+                    worms.put(leader.node, after, nodes.rev());
+                } else {
+                    worms.put(leader.node, after, nodes);
+                }
             }
         });
     }
@@ -171,13 +208,13 @@ impl Algorithm for Schl {
     }
 }
 
-/// The worm by which each node gets the message, among those from position `first` on.
-fn received(worms: &[Worm], first: usize) -> IdMap<NodeId, u32> {
-    let mut received = IdMap::default();
+/// Notes the worm by which each node gets the message, of those from position `first` on.
+fn receive(received: &mut IdTable, worms: &[Worm], first: usize) {
     for (id, worm) in worms.iter().enumerate().skip(first) {
         if let Itinerary::Path(path) = &worm.itinerary {
-            received.extend(path.stops.iter().map(|&stop| (stop, id as u32)));
+            for stop in &path.stops {
+                received.insert(stop.index(), id as u32);
+            }
         }
     }
-    received
 }

@@ -35,7 +35,7 @@ pub const MULTIPORT: Descriptor = Descriptor::built_in(
 /// first; in each phase every node that has the message sends one more worm, the larger products first, each from a free node
 /// with the lowest common ancestors with it, the smallest of several.
 ///
-/// Needs a multistage network. For m destinations O(m L^2 log m) for each order of L digits, and O(worms x m) for the phases.
+/// Needs a multistage network. For m destinations O(m L^2 ceil(K L / 64)) for each order of L digits, and O(worms x (worms + log m)) for the phases.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -58,27 +58,37 @@ pub struct Multiport {
 type Holder = (NodeId, Option<u32>);
 
 /// The worms: phase by phase, each holder sends at most one in each.
-fn phases(stages: &Stages, has_up: bool, source: NodeId, products: &[Vec<NodeId>]) -> Vec<Worm> {
+fn phases(stages: &Stages, has_up: bool, source: NodeId, products: Vec<Vec<NodeId>>) -> Vec<Worm> {
     let mut worms = Vec::with_capacity(products.len());
     let mut holders: Vec<Holder> = vec![(source, None)];
-    let mut rest = products.iter();
+    let mut rest = products.into_iter();
     while rest.len() > 0 {
+        holders.sort_unstable_by_key(|holder| holder.0);
         let mut free = holders.clone();
-        let mut served = Vec::new();
         for product in rest.by_ref().take(free.len()) {
             // Products are sent from near, so that worms of a phase stay apart where they can.
             // In unidirectional networks all routes have the same length.
-            let height =
-                |from: NodeId| product.iter().filter(|_| has_up).map(|&node| stages.common_stage(from, node)).max();
-            let nearest = (0..free.len()).min_by_key(|&place| (height(free[place].0), free[place].0));
-            let (from, trigger) = free.swap_remove(nearest.unwrap_or(0));
+            let nearest = if has_up { nearest(stages, &free, &product) } else { 0 };
+            let (from, trigger) = free.remove(nearest);
             let id = worms.len() as u32;
-            worms.push(Worm { after: trigger, ..Worm::encoded(from, Encoded::multiport(product.clone())) });
-            served.extend(product.iter().map(|&node| (node, Some(id))));
+            holders.extend(product.iter().map(|&node| (node, Some(id))));
+            worms.push(Worm { after: trigger, ..Worm::encoded(from, Encoded::multiport(product)) });
         }
-        holders.append(&mut served);
     }
     worms
+}
+
+/// The place of the sender from which a worm to this product goes up the fewest stages, of several the smallest. Both are in increasing order.
+fn nearest(stages: &Stages, senders: &[Holder], product: &[NodeId]) -> usize {
+    let (Some(&first), Some(&last)) = (product.first(), product.last()) else { return 0 };
+    // The first and the last have the least and the largest digits of all, so no other is further away from a sender than both. One that is nearest to
+    // the first is next to it, as those below a switch are in a row.
+    let place = |node: NodeId| senders.partition_point(|sender| sender.0 < node);
+    let next = place(first);
+    let beside = senders[next.saturating_sub(1)..senders.len().min(next + 1)].iter();
+    let nearest = beside.map(|sender| stages.common_stage(sender.0, first)).min().unwrap_or(0);
+    let below = stages.weight(nearest.max(stages.common_stage(first, last))) * stages.radix();
+    place(NodeId::new(first.raw() / below * below))
 }
 
 impl Algorithm for Multiport {
@@ -94,8 +104,7 @@ impl Algorithm for Multiport {
         let network = self.network();
         let Some(stages) = network.shape().stages() else { return Plan::default() };
         let products = divide(stages, multicast.destinations());
-        let products: Vec<Vec<NodeId>> = products.iter().map(|product| product.nodes(stages)).collect();
-        Plan { worms: phases(stages, !network.is_unidirectional(), multicast.source(), &products) }
+        Plan { worms: phases(stages, !network.is_unidirectional(), multicast.source(), products) }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
