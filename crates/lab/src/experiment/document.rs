@@ -359,13 +359,15 @@ impl Document {
                 table.insert(Spanned::new(span.clone(), Cow::Owned(name.clone())), empty);
             }
             let place = table.get(name.as_str()).map(Spanned::span);
-            // What is wrong with a table on one line, one part of which is set, is a matter of that part.
-            if depth + 1 == parents.len()
-                && let Some(given) = table.get_mut(name.as_str())
-                && self.text.get(given.span()).is_some_and(|text| text.starts_with('{'))
-            {
-                let whole = std::mem::replace(given.get_mut(), DeValue::Boolean(false));
-                *given = Spanned::new(span.clone(), whole);
+            // What is wrong with a table on one line, a part of which is set, is a matter of that part.
+            if place.clone().and_then(|place| self.text.get(place)).is_some_and(|text| text.starts_with('{')) {
+                let mut entries: Vec<(Spanned<DeString<'a>>, Value<'a>)> = std::mem::take(table).into_iter().collect();
+                for (key, value) in entries.iter_mut().filter(|(key, _)| **key.get_ref() == *name) {
+                    let whole = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
+                    (*key, *value) =
+                        (Spanned::new(span.clone(), Cow::Owned(name.clone())), Spanned::new(span.clone(), whole));
+                }
+                table.extend(entries);
             }
             let Some(DeValue::Table(inner)) = table.get_mut(name.as_str()).map(Spanned::get_mut) else {
                 let parent = path[..=depth].join(".");

@@ -331,7 +331,7 @@ pub struct Stop {
     pub min_replications: u32,
     /// Replications of a point at most. Default 200, or the least number if that is larger.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub max_replications: Option<u32>,
 }
 

@@ -59,7 +59,7 @@ pub struct AlgorithmOptions {
     pub multicasts: Option<Multicasts>,
     /// The trees that a router's table can hold (`vctm`). Default: all trees are set up.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub entries: Option<u32>,
     /// Which tree gives way in a full table (`vctm` with `entries`). Default: the least recently used.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -72,7 +72,7 @@ pub struct Arrivals {
     pub successes: Option<u32>,
     /// Bursts: nodes that generate a message each, drawn anew for every burst. Default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub sources: Option<u32>,
     /// Bursts: cycles from one to the next. Default: there is one burst, in cycle 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub struct MulticastTraffic {
     pub fraction: f64,
     /// The sets of destinations that each node has: a multicast goes to one of them, each as often as the others. Default: a set is drawn for every multicast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub sets: Option<u32>,
 }
 

@@ -260,6 +260,10 @@ fn what_is_set_in_a_table_on_one_line_is_blamed_itself() {
         assert!(refused.contains(&format!("--set {setting}: ")) && refused.contains(said), "{refused}");
         assert!(!refused.contains("x.toml:4"), "{refused}");
     }
+    folder.write("drawn.toml", text.replace("'mesh:4x4'", "{ random = { nodes = 16, degree = 3 } }").as_bytes());
+    let drawn = ["--set", "algorithm=separate", "--set", "topology.random.degree=20"];
+    let refused = folder.run(&[&["simulate", "drawn.toml"][..], &drawn].concat()).bad_input();
+    assert!(refused.contains("--set topology.random.degree=20: ") && refused.contains("is too large"), "{refused}");
     // What is wrong in the file stays there.
     folder.write("y.toml", text.replace("[10, 100]", "[100, 10]").as_bytes());
     let refused = folder.run(&["simulate", "y.toml", "--set", "traffic.multicast.destinations=2"]).bad_input();

@@ -86,7 +86,8 @@ fn tables_of_an_experiment_come_by_standard_input() {
             ["simulate", &experiment, "--format=json", "--set=options.multicasts=tables", "--set=run.messages=100"];
         let run =
             wormcast_with_input(&[&base[..], &["--set=traffic.arrivals.rate=0.01", "--set", &setting]].concat(), input);
-        let mut report = run.json();
+        assert_eq!(run.code, 0, "{run:?}");
+        let mut report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         report["config_hash"] = "as files are called".into();
         report["routing"] = "as tables are called".into();
         report
