@@ -330,7 +330,10 @@ impl Document {
             within(value.get_ref(), &path, &mut settings);
             settings.push(path.clone());
             // What says the same in the file gives way. Where another override says it, there are two, and an error.
-            for rival in settings.iter().filter_map(|path| rival(path)) {
+            let of_bursts = if makes_bursts(value.get_ref(), &path) { &SAME[..] } else { &[] };
+            let of_bursts = of_bursts.iter().filter_map(|setting| key_path(setting));
+            let own = |rival: &Vec<String>| settings.contains(rival);
+            for rival in settings.iter().filter_map(|path| rival(path)).chain(of_bursts).filter(|rival| !own(rival)) {
                 if !self.overridden().any(|(path, value)| gives(&path, value, &rival)) {
                     remove(&mut tree, &rival);
                     paths.push(rival);
@@ -643,6 +646,17 @@ fn rival(path: &[String]) -> Option<Vec<String>> {
     let given = setting_of(path).join(".");
     let index = SAME.iter().position(|setting| *setting == given)?;
     key_path(SAME[1 - index])
+}
+
+/// Whether a value at a path makes messages come in bursts, which have neither rate nor load.
+fn makes_bursts(value: &DeValue<'_>, path: &[String]) -> bool {
+    const PROCESS: [&str; 3] = ["traffic", "arrivals", "process"];
+    let Some(rest) = PROCESS.get(path.len()..).filter(|_| path.iter().zip(PROCESS).all(|(part, name)| part == name))
+    else {
+        return false;
+    };
+    let found = rest.iter().try_fold(value, |value, name| Some(value.as_table()?.get(*name)?.get_ref()));
+    found.and_then(DeValue::as_str).is_some_and(|process| process == "burst")
 }
 
 /// The setting that a path gives or sweeps, without quotes around what is swept.

@@ -35,9 +35,10 @@ impl Experiment {
             let ports = jobs[point].scenario().map_or(0, |scenario| scenario.engine_config().ports.consumption);
             let cycle: Vec<String> = cycle.iter().map(ToString::to_string).collect();
             format!(
-                "Worms of {} on {} can deadlock, whether or not one did in this sweep: with {ports} consumption channel{} at each node, each of \
+                "Worms of {}{} on {} can deadlock, whether or not one did in this sweep: with {ports} consumption channel{} at each node, each of \
                  these may be held by a worm that waits for the next: {}.",
                 spec.algorithm,
+                spec.routing.as_ref().map_or_else(String::new, |routing| format!(", routed by {routing},")),
                 spec.topology,
                 if ports == 1 { "" } else { "s" },
                 cycle.join("; ")

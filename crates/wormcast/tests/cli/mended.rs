@@ -216,6 +216,31 @@ fn deadlocks_with_failed_links_recommend_no_command() {
     assert_eq!(swept.stderr.matches("can deadlock here").count(), 1, "{}", swept.stderr);
 }
 
+/// Bursts have neither rate nor load: those of the file give way, swept or not, as a load gives way to a rate.
+#[test]
+fn bursts_take_the_place_of_rates() {
+    let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nrun.messages = 20\n[traffic]\nlength = 16\n\
+                multicast.destinations = 3\narrivals = { process = 'poisson', rate = 0.1 }\n[sweep]\n\
+                'traffic.arrivals.rate' = [0.1, 0.2]\n'traffic.length' = [8, 16]\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    let whole = ["--set", "traffic.arrivals={ process = \"burst\", sources = 3, interval = 900 }"];
+    let parts = [
+        "--set=traffic.arrivals.process=burst",
+        "--set=traffic.arrivals.sources=3",
+        "--set=traffic.arrivals.interval=900",
+    ];
+    let run = |set: &[&str]| folder.run(&[&["sweep", "x.toml", "--name", "x", "--jobs", "1"], set].concat());
+    let table = |set: &[&str]| {
+        let run = run(set);
+        assert_eq!(run.code, 0, "{run:?}");
+        folder.read("results/x.csv")
+    };
+    assert_eq!(table(&whole), table(&parts));
+    assert!(table(&whole).starts_with("traffic.length,outcome,"), "{}", table(&whole));
+    let both = ["--set=traffic.arrivals.process=burst", "--set=traffic.arrivals.rate=0.3"];
+    assert!(run(&both).bad_input().contains("a burst has no rate"), "{:?}", run(&both));
+}
+
 /// What is analysed is a graph that is run, and the command that is named analyses the same.
 #[test]
 fn deadlocks_on_graphs_that_are_drawn_are_those_of_the_graph() {

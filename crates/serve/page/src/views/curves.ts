@@ -18,6 +18,9 @@ import type { Page, View } from "../view.ts";
 const PARTS = ["queueing", "startup", "network", "blocking"] as const;
 const PART_COLOURS = [3, 5, 2, 1];
 
+/** How lines are dashed once all colours are taken. */
+const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 4], [10, 4, 2, 4], [16, 4]];
+
 export function curves(page: Page, first: Query): View {
   let query = first;
   let shown: { key: string; curves: Curves } | null = null;
@@ -124,6 +127,15 @@ export function curves(page: Page, first: Query): View {
   };
 
   const paint = (i: number): string => categories()[i % categories().length];
+  const dash = (i: number): readonly number[] => DASHES[Math.floor(i / categories().length) % DASHES.length];
+  /** The key of a curve, dashed as it is. */
+  const dress = (key: HTMLElement, i: number): HTMLElement => {
+    let at = 0;
+    const stops = dash(i).map((length, n) => `${n % 2 === 0 ? paint(i) : "transparent"} ${at}px ${(at += length)}px`);
+    key.style.background = stops.length === 0 ? paint(i) : `repeating-linear-gradient(90deg, ${stops.join(", ")})`;
+    key.style.width = stops.length === 0 ? "" : "24px";
+    return key;
+  };
 
   const draw = (): void => {
     const { curves } = shown as { curves: Curves };
@@ -155,7 +167,7 @@ export function curves(page: Page, first: Query): View {
           y: log ? { distr: 3 } : { range: (_, low, high) => { const [from, to] = reach(low, high); return [from, to + (to - from || 1) * 0.06]; } },
         },
         axes: [{ ...axis, label: curves.x.label, size: 32, labelSize: 24 }, { ...axis, label: curves.y.label, size: 62, labelSize: 22 }],
-        series: [{}, ...curves.series.map((series, i) => ({ label: series.name, stroke: paint(i), width: 2, spanGaps: true, show: !off.has(series.name), points: { show: false } }))],
+        series: [{}, ...curves.series.map((series, i) => ({ label: series.name, stroke: paint(i), dash: [...dash(i)], width: 2, spanGaps: true, show: !off.has(series.name), points: { show: false } }))],
         cursor: { points: { show: true, size: 11 }, y: false, drag: { x: true, y: false } },
         hooks: {
           draw: [(u) => marks(u)],
@@ -272,7 +284,7 @@ export function curves(page: Page, first: Query): View {
     const x = index === null || !plot ? null : (plot.data[0][index] as number);
     if (legend.childElementCount !== curves.series.length + 1) {
       fill(legend, ...curves.series.map((series, i) => {
-        const item = checkbox(h("span", { class: "marked" }, swatch(paint(i)), h("span", null, series.name), h("b", { class: "value" })), !off.has(series.name), (on) => {
+        const item = checkbox(h("span", { class: "marked" }, dress(swatch(""), i), h("span", null, series.name), h("b", { class: "value" })), !off.has(series.name), (on) => {
           const next = hidden();
           if (on) next.delete(series.name);
           else next.add(series.name);
@@ -284,7 +296,7 @@ export function curves(page: Page, first: Query): View {
     curves.series.forEach((series, i) => {
       const item = legend.children[i];
       (item.querySelector("input") as HTMLInputElement).checked = !off.has(series.name);
-      (item.querySelector(".swatch") as HTMLElement).style.background = paint(i);
+      dress(item.querySelector(".swatch") as HTMLElement, i);
       const value = item.querySelector(".value") as HTMLElement;
       const point = x === null ? undefined : series.points.find((other) => other.x === x);
       value.textContent = point ? said(point) : "";
@@ -312,7 +324,7 @@ export function curves(page: Page, first: Query): View {
       const replayPlace = recording.place;
       parts.push(
         h("section", { class: "part follow" },
-          h("h2", null, h("span", { class: "marked" }, swatch(paint(at.i)), at.series), button("×", () => change({ point: null }), { class: "close", "aria-label": "Choose no point" })),
+          h("h2", null, h("span", { class: "marked" }, dress(swatch(""), at.i), at.series), button("×", () => change({ point: null }), { class: "close", "aria-label": "Choose no point" })),
           facts([
             [curves.x.label, figure(at.point.x)],
             [curves.y.label, h("b", null, said(at.point))],
