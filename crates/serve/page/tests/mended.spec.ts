@@ -45,12 +45,12 @@ test("a wrong topology leaves nothing of the old network, and back to it shows i
 });
 
 test("tables without a network ask for it, and what an address says in vain is told", async ({ page, address }) => {
-  await page.goto(`${address}/deadlock?tables=updn.lfts`);
-  await expect(page.locator(".problem")).toHaveText("Give the network that updn.lfts is of as Topology.");
+  await page.goto(`${address}/deadlock?tables=fabric.lfts`);
+  await expect(page.locator(".problem")).toHaveText("Give the network that fabric.lfts is of as Topology.");
   await page.goto(`${address}/deadlock?topology=fabric.net&multicast_tables=fabric.mcfdbs`);
   await expect(page.locator(".problem")).toHaveText("Choose the forwarding tables that fabric.mcfdbs is beside.");
-  await page.getByLabel("Routing, algorithm or tables").selectOption("updn.lfts");
-  await expect(page).toHaveURL(/tables=updn\.lfts/);
+  await page.getByLabel("Routing, algorithm or tables").selectOption("fabric.lfts");
+  await expect(page).toHaveURL(/tables=fabric\.lfts/);
   await expect(page.locator(".problem")).toHaveCount(0);
   await page.goto(`${address}/network?topolgy=torus:4x4`);
   await expect(page.locator(".problem")).toContainText("“topolgy”, which makes no difference here: expected topology");
