@@ -221,12 +221,12 @@ pub(crate) fn failure(error: RunError) -> Failure {
         RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
         RunError::Run(error @ JobError::Simulation(SimulationError::OutOfMemory { .. })) => Failure::failed(error),
         RunError::Run(error) => Failure::bad_input(error),
-        RunError::Sweep(
-            error @ SweepError::Run { reason: JobError::Simulation(SimulationError::OutOfMemory { .. }), .. },
-        ) => Failure::failed(error),
         // Of graphs that replications draw anew, one may be of no use. The first is looked at before anything is run.
         RunError::Sweep(
-            error @ SweepError::Run { reason: JobError::Simulation(SimulationError::Scenario { .. }), .. },
+            error @ SweepError::Run {
+                reason: JobError::Simulation(SimulationError::OutOfMemory { .. } | SimulationError::Scenario { .. }),
+                ..
+            },
         ) => Failure::failed(error),
         // A run fails if the engine or the switching that is asked for cannot carry what the algorithm sends.
         RunError::Sweep(error @ SweepError::Run { .. }) => Failure::bad_input(error),
