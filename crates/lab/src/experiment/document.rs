@@ -362,8 +362,11 @@ impl Document {
                 table.insert(Spanned::new(span.clone(), Cow::Owned(name.clone())), empty);
             }
             let place = table.get(name.as_str()).map(Spanned::span);
-            // What is wrong with a table on one line, a part of which is set, is a matter of that part.
-            if place.clone().and_then(|place| self.text.get(place)).is_some_and(|text| text.starts_with('{')) {
+            // What is wrong with a table on one line, a part of which is set beside the file, is a matter of that part.
+            let is_override = span.start > self.text.len();
+            if is_override
+                && place.clone().and_then(|place| self.text.get(place)).is_some_and(|text| text.starts_with('{'))
+            {
                 let mut entries: Vec<(Spanned<DeString<'a>>, Value<'a>)> = std::mem::take(table).into_iter().collect();
                 for (key, value) in entries.iter_mut().filter(|(key, _)| **key.get_ref() == *name) {
                     let whole = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
