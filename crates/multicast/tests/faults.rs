@@ -42,8 +42,9 @@ fn plans_avoid(
             let used = channels.iter().find(|&&channel| faults.has_failed(network, channel));
             assert_eq!(used, None, "{multicast:?} {plan:?}");
             // What is left out of the dependencies is no worm's.
-            for (&held, &next) in channels.iter().flat_map(|held| channels.iter().map(move |next| (held, next))) {
-                if network.to(held) == network.from(next) {
+            for (place, &held) in channels.iter().enumerate() {
+                let later = channels[place + 1..].iter().filter(|&&next| network.to(held) == network.from(next));
+                for &next in later {
                     assert!(dependencies.contains(held, next), "{} {held} {next} {plan:?}", algorithm.name());
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{Network, Ports};
+use wormcast_network::{ChannelId, Network, Ports};
 use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -54,6 +54,7 @@ pub struct Spam {
     routing: SpamRouting,
     /// Whether it is to stay on its tree on a network that is one.
     asked_for_tree: bool,
+    failed: Vec<ChannelId>,
 }
 
 impl Spam {
@@ -70,7 +71,8 @@ impl Spam {
         let routing = SpamRouting::without(network, options.root.unwrap_or_default(), &options.faults.links)?;
         let tree_only = options.own.tree_only();
         let asked_for_tree = tree_only && network.links() + 1 == network.routers();
-        Ok(Self { routing: if tree_only { routing.on_tree_only() } else { routing }, asked_for_tree })
+        let routing = if tree_only { routing.on_tree_only() } else { routing };
+        Ok(Self { routing, asked_for_tree, failed: faults.links.clone() })
     }
 }
 
@@ -104,7 +106,8 @@ impl Algorithm for Spam {
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
-        Dependencies::of_spanning_trees(&self.routing, std::slice::from_ref(self.routing.tree()), false)
+        let tree = std::slice::from_ref(self.routing.tree());
+        Dependencies::of_spanning_trees(&self.routing, tree, false).without(&self.failed)
     }
 
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {
