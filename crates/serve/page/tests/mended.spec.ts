@@ -46,9 +46,9 @@ test("a wrong topology leaves nothing of the old network, and back to it shows i
 
 test("tables without a network ask for it, and what an address says in vain is told", async ({ page, address }) => {
   await page.goto(`${address}/deadlock?tables=fabric.lfts`);
-  await expect(page.locator(".problem")).toHaveText("Give the network that fabric.lfts is of as Topology.");
+  await expect(page.locator(".problem")).toHaveText("Enter the network of fabric.lfts as the topology.");
   await page.goto(`${address}/deadlock?topology=fabric.net&multicast_tables=fabric.mcfdbs`);
-  await expect(page.locator(".problem")).toHaveText("Choose the forwarding tables that fabric.mcfdbs is beside.");
+  await expect(page.locator(".problem")).toHaveText("Choose the forwarding tables that go with fabric.mcfdbs.");
   await page.getByLabel("Routing, algorithm or tables").selectOption("fabric.lfts");
   await expect(page).toHaveURL(/tables=fabric\.lfts/);
   await expect(page.locator(".problem")).toHaveCount(0);

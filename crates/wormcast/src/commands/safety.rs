@@ -41,14 +41,14 @@ pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], j
     }
 }
 
-/// Says that there may be a deadlock, if that may be: see [`deadlock_warning`].
+/// Warns of worms that can deadlock: see [`deadlock_warning`].
 pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) {
     if let Some(warning) = deadlock_warning(experiment, spec, scenario) {
         Failure::warn(&warning);
     }
 }
 
-/// That there may be a deadlock, and which command explains it, if that knows the network; nothing of worms that the switches refuse anyway.
+/// The warning that worms can deadlock, with the command that explains it unless links have failed; `None` for worms that the switches refuse anyway.
 fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> Option<String> {
     let sends = sends(spec);
     if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
@@ -58,7 +58,7 @@ fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenar
     let found = format!("the static analysis finds that worms of `{algorithm}` can deadlock here");
     // The subcommand `routing` knows of no failed links.
     if !spec.faults.links.is_empty() || spec.faults.random > 0 {
-        return Some(format!("{found}, without the links that have failed"));
+        return Some(format!("{found}, on the links that have not failed"));
     }
     Some(format!("{found}: see `{}`", analysis_command(experiment, spec, scenario)))
 }

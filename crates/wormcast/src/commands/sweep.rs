@@ -320,21 +320,24 @@ fn publish(
     unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked), again)
 }
 
-/// The command that simulates the first replication that deadlocked; `None` if there is none, or its settings are lists or tables.
+/// The command that simulates the first replication that deadlocked; `None` if there is none, or lists or tables are swept.
 fn deadlocked_run(experiment: &Experiment, words: Vec<String>, summaries: &[PointSummary]) -> Option<String> {
     let (summary, replication) = summaries.iter().find_map(|summary| Some((summary, summary.deadlock.as_ref()?.0)))?;
     let points = experiment.points().ok()?;
     let point = points.iter().find(|point| point.spec.config_hash() == summary.config_hash)?;
     let mut words = [vec![program::name().to_owned(), "simulate".to_owned()], words].concat();
     let mut set = |key: &str, value: &str| words.extend(["--set".to_owned(), format!("{key}={value}")]);
-    for coordinate in point.coordinates.iter().filter(|coordinate| coordinate.key != "seed") {
+    // The seed and the window of that run are given below.
+    for coordinate in
+        point.coordinates.iter().filter(|coordinate| !["seed", "run.messages"].contains(&&*coordinate.key))
+    {
         if coordinate.value.is_array() || coordinate.value.is_object() {
             return None;
         }
         set(&coordinate.key, &coordinate.text());
     }
-    if point.spec.run.messages.is_some_and(|messages| messages != summary.window) && summary.window > 0 {
-        set("run.messages", &summary.window.to_string());
+    if let Some(messages) = point.spec.run.messages {
+        set("run.messages", &messages.max(summary.window).to_string());
     }
     words.extend(["--seed".to_owned(), replication_seed(point.spec.seed, replication).to_string()]);
     Some(shell_line(words.iter().map(String::as_str)))

@@ -211,7 +211,7 @@ fn deadlocks_with_failed_links_recommend_no_command() {
                 arrivals = { process = 'poisson', rate = 0.05 }\n";
     let folder = Folder::with(&[("x.toml", text)]);
     let run = folder.run(&["simulate", "x.toml"]);
-    assert!(run.stderr.contains("can deadlock here, without the links that have failed\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("can deadlock here, on the links that have not failed\n"), "{}", run.stderr);
     let swept = folder.run(&["sweep", "x.toml", "--set", "sweep.faults.random=[2,3,4]", "--jobs", "1"]);
     assert_eq!(swept.stderr.matches("can deadlock here").count(), 1, "{}", swept.stderr);
 }

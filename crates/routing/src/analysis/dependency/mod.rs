@@ -364,15 +364,14 @@ impl<'n> Dependencies<'n> {
         })
     }
 
-    /// Only those of worms that go over none of these links, in either direction, as they have failed. What is found of the
-    /// others stays.
+    /// Without what worms would hold or ask for of these links, in either direction: they have failed, and no worm goes over them.
+    ///
+    /// O(dependencies).
     #[must_use]
     pub fn without(mut self, failed: &[ChannelId]) -> Self {
-        let network = self.network;
-        let is_whole = |channel: u32| {
-            let channel = ChannelId::new(channel);
-            !failed.iter().any(|&link| link == channel || network.reverse(link) == channel)
-        };
+        let both = |&link: &ChannelId| [link.index(), self.network.reverse(link).index()];
+        let failed: FixedBitSet = failed.iter().flat_map(both).collect();
+        let is_whole = |channel: u32| !failed.contains(channel as usize);
         for pairs in [&mut self.waits, &mut self.held_up, &mut self.together, &mut self.shared] {
             pairs.retain(|&(one, other)| is_whole(one) && is_whole(other));
         }

@@ -75,8 +75,8 @@ export function deadlock(page: Page, first: Query): View {
       return;
     }
     asked = key;
-    const lacks = !given.topology ? `Give the network that ${given.tables ?? given.multicast_tables} is of as Topology.`
-      : given.multicast_tables && !given.tables ? `Choose the forwarding tables that ${given.multicast_tables} is beside.` : "";
+    const lacks = !given.topology ? `Enter the network of ${given.tables ?? given.multicast_tables} as the topology.`
+      : given.multicast_tables && !given.tables ? `Choose the forwarding tables that go with ${given.multicast_tables}.` : "";
     if (lacks) {
       shown = null;
       view?.end();
