@@ -12,6 +12,7 @@ use wormcast_simulation::{EngineChoice, Length, Switching, Timing, Traffic};
 use crate::experiment::file::FaultSettings;
 use crate::runs::kind::RunTable;
 use crate::runs::scenarios::drawn_with;
+use crate::runs::seed::replication_seed;
 
 /// Everything that the results of a point depend on, as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -74,6 +75,11 @@ impl PointSpec {
     /// Whether each replication has a graph of its own, drawn at random.
     pub fn draws_graphs_anew(&self) -> bool {
         drawn_with(&self.topology, 0).is_some()
+    }
+
+    /// The seed of what is looked at before a sweep: that of the first replication where each has a graph of its own, else the point's.
+    pub fn seed_of_check(&self) -> u64 {
+        if self.draws_graphs_anew() { replication_seed(self.seed, 0) } else { self.seed }
     }
 
     /// Whether each replication draws trees of its own.

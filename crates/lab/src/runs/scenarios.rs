@@ -17,7 +17,6 @@ use crate::experiment::point::{Point, PointSpec};
 use crate::runs::kind::{Asked, Kind};
 use crate::runs::replication::Replication;
 use crate::runs::run::Findings;
-use crate::runs::seed::replication_seed;
 use crate::runs::tree_runs::{TreeRuns, chosen};
 use crate::statistics::summary::PointSummary;
 
@@ -188,16 +187,14 @@ pub enum JobError {
 /// Makes jobs, and keeps the networks and algorithms that they share.
 #[derive(Default)]
 struct JobMaker {
-    /// The seed of the run, if one is made; else graphs that have none are those of the first replication.
+    /// The seed of the run, if one is made; else it is [`PointSpec::seed_of_check`].
     seed: Option<u64>,
     cache: AlgorithmCache,
 }
 
 impl JobMaker {
-    /// The seed of a run of this point: of graphs that are drawn, whichever is to be run first.
     fn seed_of(&self, spec: &PointSpec) -> u64 {
-        let first = || if spec.draws_graphs_anew() { replication_seed(spec.seed, 0) } else { spec.seed };
-        self.seed.unwrap_or_else(first)
+        self.seed.unwrap_or_else(|| spec.seed_of_check())
     }
 
     /// What the network of a point is called: one that is drawn, with its seed.

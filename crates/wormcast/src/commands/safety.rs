@@ -24,7 +24,10 @@ pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], j
             program::name()
         ));
     }
-    let warning = |place: usize| deadlock_warning(experiment, &points[place].spec, jobs[place].scenario().ok()?);
+    let warning = |place: usize| {
+        let spec = &points[place].spec;
+        deadlock_warning(experiment, spec, jobs[place].scenario().ok()?, spec.seed_of_check())
+    };
     // What differs in the failed links alone is said in the same words.
     let mut warnings: Vec<String> = Vec::new();
     for text in found.iter().filter_map(|found| warning(found.point)) {
@@ -43,13 +46,13 @@ pub(super) fn warn_of_unsafe_points(experiment: &Experiment, points: &[Point], j
 
 /// Warns of worms that can deadlock: see [`deadlock_warning`].
 pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) {
-    if let Some(warning) = deadlock_warning(experiment, spec, scenario) {
+    if let Some(warning) = deadlock_warning(experiment, spec, scenario, spec.seed) {
         Failure::warn(&warning);
     }
 }
 
 /// The warning that worms can deadlock, with the command that explains it unless links have failed; `None` for worms that the switches refuse anyway.
-fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> Option<String> {
+fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario, seed: u64) -> Option<String> {
     let sends = sends(spec);
     if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
         return None;
@@ -60,15 +63,15 @@ fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenar
     if !spec.faults.links.is_empty() || spec.faults.random > 0 {
         return Some(format!("{found}, on the links that have not failed"));
     }
-    Some(format!("{found}: see `{}`", analysis_command(experiment, spec, scenario)))
+    Some(format!("{found}: see `{}`", analysis_command(experiment, spec, scenario, seed)))
 }
 
 fn sends(spec: &PointSpec) -> Option<Sends> {
     Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends)
 }
 
-/// The command that analyses all worms that the algorithm may send with the settings of a run: those that make a difference to the analysis.
-pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario) -> String {
+/// The command that analyses all worms that the algorithm may send with the settings of a run that has this seed: those that make a difference to the analysis.
+pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario, seed: u64) -> String {
     let mut words = vec![program::name().to_owned(), "routing".to_owned()];
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     let spelled = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -93,8 +96,8 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
     }
     let routing = spec.routing.as_deref().and_then(|name| RoutingDescriptor::named(name).ok());
     let draws = Descriptor::named(&spec.algorithm).is_ok_and(|named| named.draws_on(scenario.network(), routing));
-    if draws && spec.seed != 0 {
-        add("--seed", spec.seed.to_string());
+    if draws && seed != 0 {
+        add("--seed", seed.to_string());
     }
     // When trees are drawn makes no difference to how worms depend on each other.
     let options = spec.options.clone().with_files(|name| experiment.beside(name).display().to_string());

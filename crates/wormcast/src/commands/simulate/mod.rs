@@ -168,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             "whether worms of `{0}` on `{1}` can deadlock is not analysed before the run, as {TOO_LARGE_TO_CHECK}: see `{2}`",
             point.spec.algorithm,
             point.spec.topology,
-            analysis_command(&experiment, &point.spec, scenario)
+            analysis_command(&experiment, &point.spec, scenario, point.spec.seed)
         )),
     }
 
