@@ -133,7 +133,8 @@ export function curves(page: Page, first: Query): View {
     let at = 0;
     const stops = dash(i).map((length, n) => `${n % 2 === 0 ? paint(i) : "transparent"} ${at}px ${(at += length)}px`);
     key.style.background = stops.length === 0 ? paint(i) : `repeating-linear-gradient(90deg, ${stops.join(", ")})`;
-    key.style.width = stops.length === 0 ? "" : "24px";
+    // All as wide as the dashed ones, so that they stay in columns.
+    key.style.width = (shown?.curves.series.length ?? 0) > categories().length ? "24px" : "";
     return key;
   };
 
@@ -166,7 +167,11 @@ export function curves(page: Page, first: Query): View {
           x: curves.x.log ? { time: false, distr: 3 } : { time: false, range: (_, low, high) => { const space = (high - low || 1) * 0.04; return [low - space, high + space]; } },
           y: log ? { distr: 3 } : { range: (_, low, high) => { const [from, to] = reach(low, high); return [from, to + (to - from || 1) * 0.06]; } },
         },
-        axes: [{ ...axis, label: curves.x.label, size: 32, labelSize: 24 }, { ...axis, label: curves.y.label, size: 62, labelSize: 22 }],
+        axes: [
+          { ...axis, label: curves.x.label, size: 32, labelSize: 24, space: 84 },
+          // As wide as the longest number.
+          { ...axis, label: curves.y.label, size: (_, texts) => Math.max(62, 22 + 8 * Math.max(0, ...(texts ?? []).map((text) => text.length))), labelSize: 22 },
+        ],
         series: [{}, ...curves.series.map((series, i) => ({ label: series.name, stroke: paint(i), dash: [...dash(i)], width: 2, spanGaps: true, show: !off.has(series.name), points: { show: false } }))],
         cursor: { points: { show: true, size: 11 }, y: false, drag: { x: true, y: false } },
         hooks: {
