@@ -11,7 +11,7 @@ use wormcast::multicast::{
     Request, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 
-use crate::analysis::{Analysed, printed, settings, warning, warnings};
+use crate::analysis::{Analysed, idle_draws, printed, settings, warning, warnings};
 use crate::failure::input;
 use crate::network::Network;
 use crate::signals::interruptible;
@@ -127,7 +127,7 @@ impl Algorithm {
             warnings(settings.idle(&self.network.get().network, &report, &sender, algorithm.branching(), divided));
         let option = algorithm.capabilities().idle_option();
         idle.extend(option.map(|(option, reason)| warning(&option.to_string(), reason)));
-        idle.extend(self.idle_seed.clone());
+        idle.extend(idle_draws(&settings, algorithm.routing(), self.idle_seed.clone()));
         Ok((printed(&report), idle))
     }
 }

@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
-use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Settings, of_fabric, of_routing};
+use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Sample, Settings, of_fabric, of_routing};
 use wormcast::multicast::routing_named;
 use wormcast::routing::{
-    GroupBranching, MulticastTables, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
+    GroupBranching, MulticastTables, RoutingOptions, RoutingRelation, TablesError, VirtualLanes, read_levels, read_maps, read_members,
     read_multicast_tables, read_tables,
 };
 
@@ -31,6 +31,9 @@ pub(crate) fn settings(json: &str) -> PyResult<Settings> {
         reservation: of(&given, "reservation")?,
         reachable: of(&given, "reachable")?,
         listed_turns: None,
+        sample: of(&given, "sample")?
+            .map(|destinations| PyResult::Ok(Sample { destinations, seed: of(&given, "seed")?.unwrap_or_default() }))
+            .transpose()?,
     })
 }
 
@@ -67,6 +70,17 @@ pub(crate) fn warnings(idle: Vec<IdleSetting>) -> Vec<String> {
     idle.into_iter().map(|IdleSetting { name, reason }| warning(name, &reason)).collect()
 }
 
+/// What is to be said of a sample and of a seed without effect: `seed` says why that draws nothing but the sample, if it was given.
+pub(crate) fn idle_draws(
+    settings: &Settings,
+    relation: &dyn RoutingRelation,
+    seed: Option<String>,
+) -> impl Iterator<Item = String> + use<> {
+    let sample = settings.sample.map(|sample| sample.is_idle(relation));
+    let draws = matches!(sample, Some(None));
+    sample.flatten().map(|reason| warning("sample", &reason)).into_iter().chain(seed.filter(|_| !draws))
+}
+
 /// Refuses settings that are about other worms than unicasts, and tells of those without effect.
 fn of_unicasts(settings: &Settings, divided: bool) -> PyResult<Vec<String>> {
     match settings.about_multicasts() {
@@ -91,9 +105,9 @@ pub(crate) fn analyse_routing(
     let options = RoutingOptions { seed, root, ..RoutingOptions::default() };
     let relation = interruptible(py, || descriptor.make(&network.network, &options))?.map_err(input)?;
     let mut idle = of_unicasts(&settings, relation.capabilities().virtual_channels.is_some())?;
-    if seed != 0 && !descriptor.draws_on(&network.network) {
-        idle.push(warning("seed", &format!("`{routing}` makes no random choices")));
-    }
+    let of_seed = (seed != 0 && !descriptor.draws_on(&network.network))
+        .then(|| warning("seed", &format!("`{routing}` makes no random choices")));
+    idle.extend(idle_draws(&settings, relation.as_ref(), of_seed));
     let report = interruptible(py, || of_routing(relation.as_ref(), &settings))?.map_err(input)?;
     Ok((printed(&report), idle))
 }

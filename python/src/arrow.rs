@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
+};
 use arrow_schema::{ArrowError, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -11,9 +13,10 @@ use wormcast::lab::{Cell, Table};
 
 use crate::failure::run;
 
-/// A table as a batch: words as strings, counts as 64-bit integers, numbers as 64-bit floats, flags as booleans; what a row does not have is null.
+/// A table as a batch: words as strings, counts as 64-bit integers, without a sign for seeds and where one is beyond those with a sign, numbers as 64-bit floats, flags as booleans; what a row
+/// does not have is null.
 pub(crate) fn batch(table: &Table) -> PyResult<RecordBatch> {
-    let column = |values: &[Cell]| -> ArrayRef {
+    let column = |name: &str, values: &[Cell]| -> ArrayRef {
         let is_text = |cell: &Cell| matches!(cell, Cell::Text(Some(_)));
         let is_flag = |cell: &Cell| matches!(cell, Cell::Flag(Some(_)));
         let known: Vec<&Cell> = values.iter().filter(|cell| !cell.is_empty()).collect();
@@ -32,12 +35,17 @@ pub(crate) fn batch(table: &Table) -> PyResult<RecordBatch> {
             let text = |cell: &Cell| (!cell.is_empty()).then(|| cell.text());
             return Arc::new(values.iter().map(text).collect::<StringArray>());
         }
-        if known.iter().all(|cell| count(cell).is_some()) {
+        let is_seed = name.rsplit('.').next() == Some("seed");
+        let fits = known.iter().all(|cell| count(cell).is_some());
+        if (is_seed || !fits) && known.iter().all(|cell| unsigned(cell).is_some()) {
+            return Arc::new(values.iter().map(unsigned).collect::<UInt64Array>());
+        }
+        if fits {
             return Arc::new(values.iter().map(count).collect::<Int64Array>());
         }
         Arc::new(values.iter().map(number).collect::<Float64Array>())
     };
-    let arrays: Vec<ArrayRef> = table.columns.iter().map(|own| column(&own.values)).collect();
+    let arrays: Vec<ArrayRef> = table.columns.iter().map(|own| column(&own.name, &own.values)).collect();
     let fields = table.columns.iter().zip(&arrays);
     let fields = fields.map(|(own, array)| Field::new(&own.name, array.data_type().clone(), true));
     RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays).map_err(run)
@@ -51,6 +59,14 @@ fn count(cell: &Cell) -> Option<i64> {
     match cell {
         Cell::Count(count) => count.and_then(|count| i64::try_from(count).ok()),
         Cell::Json(number) => number.as_i64(),
+        _ => None,
+    }
+}
+
+fn unsigned(cell: &Cell) -> Option<u64> {
+    match cell {
+        Cell::Count(count) => *count,
+        Cell::Json(number) => number.as_u64(),
         _ => None,
     }
 }

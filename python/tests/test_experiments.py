@@ -109,6 +109,10 @@ def test_tables_are_taken_without_a_copy(small):
     replications = result.replications.to_polars()
     assert len(replications) == sum(point["replications"] for point in result.points)
     assert replications["latency.last.mean"].dtype == pl.Float64
+    # Seeds have 64 bits, none of which a number with a sign or a point keeps.
+    seeds = [row["seed"] for row in csv.DictReader(io.StringIO(result.replications_csv()))]
+    assert replications["seed"].dtype == pl.UInt64 and [str(seed) for seed in replications["seed"]] == seeds
+    assert max(map(int, seeds)) >= 2**63 and pa.table(result.replications).schema.field("seed").type == pa.uint64()
 
 
 def test_a_store_is_shared_with_the_command(small, command, tmp_path):

@@ -70,6 +70,12 @@ class Analysis:
         return found
 
     @property
+    def sample(self) -> dict[str, Any] | None:
+        """What distances were estimated from, and the half-widths of their 95% intervals; ``None`` if those of all pairs were measured."""
+        found: dict[str, Any] | None = self._report.get("sample")
+        return found
+
+    @property
     def loads(self) -> dict[str, Any] | None:
         """How many pairs of nodes' worms cross channels, if all nodes send to all others."""
         found: dict[str, Any] | None = self._report["link_load"]
@@ -111,6 +117,7 @@ def analyse(
     replication: str | None = None,
     reservation: Literal["atomic", "separate"] | None = None,
     reachable: int | None = None,
+    sample: int | None = None,
 ) -> Analysis:
     """Finds out whether worms can deadlock, whatever is sent.
 
@@ -139,6 +146,7 @@ def analyse(
             ``"synchronous-together"``.
         reservation: How independent branches are reserved.
         reachable: The most steps of a search that decides whether a deadlock can be reached.
+        sample: Estimate distances from the routes to so many destinations, drawn at random with ``seed``, instead of measuring those of all pairs.
 
     Raises:
         InputError: If there is no such algorithm, routing or file, or the settings are not for worms of this kind.
@@ -154,6 +162,9 @@ def analyse(
     consumption_ports = whole("consumption_ports", consumption_ports, 1, 32)
     virtual_channels = whole("virtual_channels", virtual_channels, 1, 64)
     reachable = whole("reachable", reachable, 1, 2**64 - 1)
+    sample = whole("sample", sample, 2, 2**32 - 1)
+    if sample is not None and tables is not None:
+        raise _native.InputError("sample: routes by tables are all followed: leave it out")
     beside = {"multicast_tables": multicast_tables, "groups": groups, "lanes": lanes, "sl2vl": sl2vl}
     idle = next((name for name, file in beside.items() if file is not None), "branching" if branching != "packets" and tables is None else None)
     root = None if root is None else str(root)
@@ -165,6 +176,8 @@ def analyse(
             "replication": replication,
             "reservation": reservation,
             "reachable": reachable,
+            "sample": sample,
+            "seed": seed,
         }
     )
     if algorithm is not None:

@@ -161,7 +161,7 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     report.numbering = unicast_proof(network, &dependencies);
     report.worms = WormsAnalysed { only_unicasts: dependencies.are_of_unicasts(), trees };
     drop(dependencies);
-    report.add_routing(relation, settings.listed_turns);
+    report.add_routing(relation, settings);
     report.replication =
         settings.replication.or_else(|| algorithm.capabilities().switches.map(|_| Replicating::Asynchronous));
     if let Some(budget) = settings.reachable {
@@ -312,7 +312,7 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     report.worms = WormsAnalysed { only_unicasts: multicasts.is_none(), trees };
     match unicasts {
         Unicasts::Routing(relation) => {
-            report.add_routing(relation, settings.listed_turns);
+            report.add_routing(relation, settings);
             let is_divided = relation.capabilities().virtual_channels.is_some();
             let find = |step: Step| match step {
                 _ if is_divided => witness_in_classes(relation, step, settings.virtual_channels() as usize, EXAMPLES),

@@ -45,6 +45,7 @@ mod idle;
 mod multicasts;
 mod reachability;
 mod report;
+mod sample;
 mod settings;
 mod tables;
 
@@ -59,5 +60,6 @@ pub use idle::IdleSetting;
 pub use multicasts::Adding;
 pub use reachability::{Reached, RunSettings, Sent};
 pub use report::{ClosedBy, CycleResource, Load, LoadedChannel, Report, WormsAnalysed, most_loaded};
+pub use sample::{Sample, Sampled, SampledTurns};
 pub use settings::{Replicating, Settings};
 pub use tables::{LoopText, TablesFound, UndeliveredText, router_text};

@@ -12,7 +12,8 @@ use wormcast_routing::{
 use crate::groups::{Groups, LanesFound};
 use crate::multicasts::Multicasts;
 use crate::reachability::Reached;
-use crate::settings::Replicating;
+use crate::sample::{Sample, Sampled};
+use crate::settings::{Replicating, Settings};
 use crate::tables::TablesFound;
 
 /// The result of an analysis. Fields about turns are `None` for routings that are not over permitted turns, and fields about tables where there are none.
@@ -68,6 +69,10 @@ pub struct Report {
     pub node_distance: Option<f64>,
     /// The longest of these routes, in hops.
     pub diameter: Option<u32>,
+    /// The destinations that distances are estimated from, if not from all. Then the diameter and the loads of single links are not known, nor whether all pairs
+    /// have routes, unless one that has none was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampled>,
     /// How many pairs of nodes use each channel.
     pub link_load: Option<Load>,
     /// Whether that is not known because the analysis was stopped, and not because a worm may cross a channel again.
@@ -375,6 +380,7 @@ impl Report {
             average_distance: None,
             node_distance: None,
             diameter: None,
+            sample: None,
             link_load: None,
             load_interrupted: false,
             multicasts: None,
@@ -389,8 +395,18 @@ impl Report {
     }
 
     /// Adds the lengths of routes, the loads of links, and the turns, of which at most so many are listed.
-    pub(crate) fn add_routing(&mut self, relation: &dyn RoutingRelation, listed: Option<usize>) {
-        let network = relation.network();
+    pub(crate) fn add_routing(&mut self, relation: &dyn RoutingRelation, settings: &Settings) {
+        self.distances_of = relation.capabilities().waypoints.map(|_| "ways without a waypoint");
+        let sample = settings.sample.filter(|sample| sample.is_idle(relation).is_none());
+        match sample {
+            Some(sample) => self.add_sample(relation, sample),
+            None => self.add_lengths_and_loads(relation),
+        }
+        self.add_turns(relation, sample, settings.listed_turns);
+    }
+
+    /// Adds the lengths of the routes between all pairs, and the loads of links.
+    fn add_lengths_and_loads(&mut self, relation: &dyn RoutingRelation) {
         let measured =
             self.part("whether all are connected, distances and link loads", || match relation.capabilities().turns {
                 Some(routing) => {
@@ -400,13 +416,33 @@ impl Report {
                 None => (survey(relation), link_load(relation)),
             });
         self.load_interrupted = measured.is_none();
-        self.distances_of = relation.capabilities().waypoints.map(|_| "ways without a waypoint");
         if let Some((survey, load)) = measured {
             self.add_survey(survey);
-            self.link_load = load.map(|load| Load::new(network, load));
+            self.link_load = load.map(|load| Load::new(relation.network(), load));
         }
+    }
+
+    /// Adds estimates of the lengths of routes.
+    fn add_sample(&mut self, relation: &dyn RoutingRelation, sample: Sample) {
+        let Some(routes) = self.part("distances", || sample.routes(relation)) else { return };
+        self.connected = (!routes.all_found).then_some(false);
+        self.average_distance = routes.average_distance.map(|mean| mean.value);
+        self.node_distance = routes.node_distance.map(|mean| mean.value);
+        self.sample = Some(routes.sampled);
+    }
+
+    fn add_turns(&mut self, relation: &dyn RoutingRelation, sample: Option<Sample>, listed: Option<usize>) {
+        let network = relation.network();
         let Some(turns) = relation.capabilities().turns.map(TurnRouting::turns) else { return };
-        let irreducible = self.part("whether all prohibited turns are needed", || irreducible(network, turns));
+        let irreducible = self.part("whether all prohibited turns are needed", || {
+            let drawn = sample.and_then(|sample| sample.turns(network, turns));
+            let all = || irreducible(network, turns);
+            (drawn, drawn.map_or_else(all, |drawn| (drawn.needed < drawn.drawn).then_some(false)))
+        });
+        let (drawn, irreducible) = irreducible.map_or((None, None), |(drawn, irreducible)| (drawn, Some(irreducible)));
+        if let Some(sample) = &mut self.sample {
+            sample.turns = drawn;
+        }
         self.irreducible_interrupted = irreducible.is_none();
         self.irreducible = irreducible.flatten();
         self.turns = Some(turns.turn_count());

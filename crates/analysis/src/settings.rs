@@ -7,6 +7,7 @@ use wormcast_routing::{Branching, Dependencies, Resource, RoutingRelation, synch
 use wormcast_simulation::{BranchReplication, Buffer, EngineConfig, Reservation, Timing, Wormhole};
 
 use crate::error::AnalysisError;
+use crate::sample::Sample;
 
 /// The settings of an analysis. The default is what the algorithm is defined with or meant for.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct Settings {
     pub reachable: Option<u64>,
     /// How many prohibited turns are listed at most. `None`: all.
     pub listed_turns: Option<usize>,
+    /// The destinations to which routes are measured. `None`: all, with the load of each link.
+    pub sample: Option<Sample>,
 }
 
 /// How worms are replicated, and outputs reserved for them.

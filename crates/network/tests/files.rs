@@ -382,9 +382,9 @@ fn what_a_format_has_no_place_for_is_said() {
     );
     let star = "complete:300".parse::<TopologySpec>().unwrap().build().unwrap();
     let message = FileFormat::Fabric.check_expresses(&star).unwrap_err().to_string();
-    assert!(
-        message.starts_with("an ibsim network has no place for a port 255: they go from 1 to 254, as in complete:300")
-    );
+    assert!(message.starts_with(
+        "an ibsim network has no place for a port 255 (ports have the numbers 1 to 254), as in complete:300"
+    ));
 }
 
 #[test]

@@ -48,7 +48,7 @@ mod turns;
 pub use analysis::dependency::{Branching, Dependencies, Resource, Uncovered, UncoveredBinding, WormRule, Worms};
 pub use analysis::link_load::{LinkLoad, link_load};
 pub use analysis::numbering::{ChannelNumbering, NotAProof};
-pub use analysis::survey::{Survey, survey};
+pub use analysis::survey::{RoutesTo, Survey, survey, survey_to};
 pub use analysis::witness::{Witness, witness_in_classes, witness_of_relation};
 pub use capabilities::{
     ClosedForm, Lanes, RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels, Waypoints,

@@ -206,8 +206,10 @@ proptest! {
             }
             let numbering = ChannelNumbering::find(&network, |a, b| turns.permits(&network, a, b)).unwrap();
             numbering.check(&network, |a, b| turns.permits(&network, a, b)).unwrap();
-            let irreducible = independent.prohibited.iter().all(|turn| independent.needs(turn));
-            prop_assert_eq!(turns.irreducible(&network), Some(irreducible));
+            let needed = independent.prohibited.iter().filter(|turn| independent.needs(turn)).count();
+            let prohibited: Vec<_> = turns.prohibited(&network).collect();
+            prop_assert_eq!(turns.needed(&network, &prohibited), Some(needed));
+            prop_assert_eq!(turns.irreducible(&network), Some(needed == prohibited.len()));
         }
         // Without one of the prohibited turns there is no proof, but a cycle; and the old proof fails.
         let prohibited: Vec<_> = prohibition.prohibited(&network).collect();

@@ -228,6 +228,11 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
     {
         text.replace_range(at.., "expected a table of settings");
     }
+    // In TOML, numbers with a point or an exponent are no whole ones, whatever they amount to.
+    let number = text.split('`').nth(1).filter(|number| number.ends_with(".0"));
+    if let Some(given) = number.map(|number| format!("number `{number}`, expected a whole number")) {
+        text = text.replace(&given, &given.replace("`,", "` with a point or an exponent,"));
+    }
     if text.contains("number `-") {
         text = text.replace("expected a whole number from 0 to 4294967295", "expected a whole number, not negative");
     }
@@ -308,6 +313,8 @@ mod tests {
         assert_eq!(plain_words("invalid type: map, expected a sequence").0, "a table, expected a list");
         let (message, _) = plain_words("invalid value: integer `-3`, expected u32");
         assert_eq!(message, "number `-3`, expected a whole number, not negative");
+        let (message, _) = plain_words("invalid type: floating point `10000.0`, expected u64");
+        assert_eq!(message, "number `10000.0` with a point or an exponent, expected a whole number, not negative");
         let (message, _) = plain_words("unknown field `$__toml_private_datetime`, expected `bytes` or `uniform`");
         assert!(message.starts_with("no setting takes a date"), "{message}");
     }

@@ -118,9 +118,37 @@ fn changed(document: &Document) -> BTreeMap<String, String> {
             let table = format!("{setting}.");
             settings.retain(|earlier: &String, _| !earlier.starts_with(&table));
         }
-        settings.insert(setting, value.trim_matches(['"', '\'']).to_owned());
+        settings.insert(setting, spaced(value).trim_matches(['"', '\'']).to_owned());
     }
     settings
+}
+
+/// A list or a table with the same spaces and quotes however it was written; other values as they are.
+fn spaced(value: &str) -> String {
+    if !value.starts_with(['[', '{']) {
+        return value.to_owned();
+    }
+    let mut text = String::new();
+    let mut quote = None;
+    for c in value.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => {
+                quote = None;
+                text.push('"');
+            }
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                text.push('"');
+            }
+            (None, ',') => text.push_str(", "),
+            (None, '=') => text.push_str(" = "),
+            (None, '{') => text.push_str("{ "),
+            (None, '}') => text.push_str(" }"),
+            (None, _) if c.is_whitespace() => {}
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 /// What changed settings add to a name.
@@ -201,6 +229,17 @@ mod tests {
         let rates = with(&["sweep.\"traffic.arrivals.rate\"=[0.1, 0.4]"]);
         let title = "small with traffic.arrivals.rate = [0.1, 0.4]";
         assert_eq!(titles(&rates), texts("small-traffic.arrivals.rate-0.1-0.4", title, title));
+        // However lists and tables are written.
+        for [one, other] in [
+            ["sweep.seed=[1,2]", "sweep.seed=[ 1 , 2 ]"],
+            ["sweep.topology=['mesh:4x4','mesh:8x8']", "sweep.topology = [\"mesh:4x4\", \"mesh:8x8\"]"],
+            [
+                "traffic.arrivals={process='poisson',rate=0.3}",
+                "traffic.arrivals = { process = \"poisson\", rate = 0.3 }",
+            ],
+        ] {
+            assert_eq!(titles(&with(&[one])), titles(&with(&[other])));
+        }
         // The last one counts, and the order does not.
         let [one, other] = [["seed=1", "run.messages=5", "seed=2"], ["seed=3", "seed=2", "run.messages=5"]];
         assert_eq!(with(&one).name(), "small-run.messages-5-seed-2");

@@ -202,7 +202,8 @@ pub fn table(summaries: &[PointSummary]) -> Table {
 
 /// The replications that a sweep's figures are means of: a row a replication. Behind the swept settings and
 /// the replication's number come the figures of its result, by their dotted paths in the JSON of `simulate`, such as
-/// `latency.last.mean` (times are in cycles); lists, as in a deadlock, are left out, and so is what no replication has.
+/// `latency.last.mean` (times are in cycles); lists, as in a deadlock, are left out, and so is what no replication has. A figure that has the name of a swept setting is
+/// told from it by a prefix: `result.seed` is the replication's seed where the experiment's is swept.
 pub fn replications_table(summaries: &[PointSummary], runs: &[PointRuns]) -> Table {
     let rows: Vec<(&PointSummary, usize, BTreeMap<String, Cell>)> = replications(summaries, runs)
         .map(|(summary, replication, run)| {
@@ -213,7 +214,11 @@ pub fn replications_table(summaries: &[PointSummary], runs: &[PointRuns]) -> Tab
         .collect();
     let names: BTreeSet<&String> = rows.iter().flat_map(|(_, _, figures)| figures.keys()).collect();
     let mut columns = settings(summaries, &rows.iter().map(|(summary, ..)| *summary).collect::<Vec<_>>());
-    let mut column = |name: &str, values: Vec<Cell>| columns.push(TableColumn { name: name.to_owned(), values });
+    let swept: BTreeSet<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let mut column = |name: &str, values: Vec<Cell>| {
+        let name = if swept.contains(name) { format!("result.{name}") } else { name.to_owned() };
+        columns.push(TableColumn { name, values });
+    };
     column("replication", rows.iter().map(|&(_, number, _)| Cell::Count(Some(number as u64))).collect());
     for name in names {
         let values = rows.iter().map(|(_, _, figures)| figures.get(name).cloned().unwrap_or(Cell::Text(None)));
@@ -378,6 +383,11 @@ mod tests {
         assert_eq!(of("replication"), ["0", "1", "0", "1", "0", "1"]);
         assert_eq!(of("latency.last.mean"), ["100.0", "102.0", "101.0", "103.0", "102.0", "104.0"]);
         assert_eq!(of("config_hash")[4], summaries[2].config_hash);
+        // A setting and a figure of the same name are two columns.
+        let (swept, of_seeds) = points(&SWEPT.replace("\"traffic.arrivals.rate\" = ", "seed = ").replace("0.", ""));
+        let text = replications_csv(&swept, &of_seeds);
+        let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        assert_eq!(names.iter().filter(|name| name.ends_with("seed")).collect::<Vec<_>>(), [&"seed", &"result.seed"]);
         assert!(!table[0].contains(&"latency.mean.p50") && !table[0].iter().any(|name| name.starts_with("deadlock")));
 
         let lines: Vec<Json> =

@@ -129,7 +129,8 @@ impl<'t> Given<'t> {
 
     pub(super) fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, TopologyError> {
         let Some(&(_, value)) = self.values.iter().find(|&&(given, _)| given == key) else { return Ok(None) };
-        value.parse().map(Some).map_err(|_| self.error(format!("`{key}={value}` is not {what}")))
+        let problem = || if is_digits(value) { "too large".to_owned() } else { format!("not {what}") };
+        value.parse().map(Some).map_err(|_| self.error(format!("`{key}={value}` is {}", problem())))
     }
 
     pub(super) fn required<T: FromStr>(&self, key: &str, what: &str) -> Result<T, TopologyError> {
@@ -175,6 +176,11 @@ impl<'t> Given<'t> {
     }
 }
 
+/// Whether a text that is no number of the kind that is expected is a whole number, and so a larger one.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn list(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
@@ -187,7 +193,8 @@ impl GraphSpec {
         let number = |least: u32| {
             let given = Given { spec, example, values: Vec::new() };
             let nodes = rest.trim().parse::<u64>();
-            let nodes = nodes.map_err(|_| given.error(format!("`{}` is not a number of routers", rest.trim())))?;
+            let problem = if is_digits(rest.trim()) { "too large" } else { "not a number of routers" };
+            let nodes = nodes.map_err(|_| given.error(format!("`{}` is {problem}", rest.trim())))?;
             given.check_nodes(nodes, least)
         };
         let parsed = match family {
@@ -440,6 +447,8 @@ mod tests {
         );
         assert!(message("ring:2").contains("2 routers are too few: at least 3"));
         assert!(message("ring:x").contains("`x` is not a number of routers"));
+        assert!(message("ring:99999999999999999999").contains("`99999999999999999999` is too large"));
+        assert!(message("random:nodes=9,degree=99999999999999999999").contains("=99999999999999999999` is "));
         assert!(message("complete:99999").contains("links are too many"));
         assert!(message("tree:nodes=99999999999").contains("has 99999999999 routers"));
         for given in ["petersen:3", "petersen:"] {

@@ -13,7 +13,7 @@ use crate::input::{is_standard_input, meant_file};
 use crate::network::Network;
 use crate::text::did_you_mean;
 use crate::topologies::bmin::bmin;
-use crate::topologies::graph_spec::{GRAPHS, Given, GraphSpec};
+use crate::topologies::graph_spec::{GRAPHS, Given, GraphSpec, is_digits};
 use crate::topologies::grid::Grid;
 use crate::topologies::machine::{MACHINES, MachineSpec};
 use crate::topologies::shape::Shape;
@@ -139,7 +139,7 @@ impl FromStr for TopologySpec {
                     malformed(if rest.contains(',') {
                         "routers of a hypercube have one node; a mesh of extents 2 may have several, as in `mesh:2x2x2,nodes=4`".to_owned()
                     } else {
-                        format!("`{rest}` is not a number")
+                        format!("`{rest}` is {}", if is_digits(rest) { "too large" } else { "not a number" })
                     })
                 })?;
                 match 1u128.checked_shl(n) {
@@ -246,8 +246,9 @@ fn multistage(given: &str, rest: &str, family: &str) -> Result<(u32, u32), Topol
             _ => format!("the radix of switches and the number of stages, as in `{family}:4x3`"),
         },
     };
-    let numbers =
-        rest.split('x').map(|part| part.parse::<u32>().map_err(|_| malformed(format!("`{part}` is not a number"))));
+    let problem = |part: &str| if is_digits(part) { "too large" } else { "not a number" };
+    let number = |part: &str| part.parse::<u32>().map_err(|_| malformed(format!("`{part}` is {}", problem(part))));
+    let numbers = rest.split('x').map(number);
     let [radix, stages] = numbers.collect::<Result<Vec<u32>, _>>()?[..] else {
         return Err(malformed(format!("`{rest}` is not two numbers")));
     };
@@ -385,6 +386,10 @@ mod tests {
         assert!(message("bmin:1x3").contains("at least 2 ports on each side"));
         assert!(message("bmin:4x0").contains("at least 1 stage"));
         assert!(message("bmin:4xy").contains("`y` is not a number"));
+        assert!(message("bmin:99999999999x2").contains("`99999999999` is too large"));
+        assert!(message("hypercube:99999999999").contains("`99999999999` is too large"));
+        assert!(message("mesh:3x3,nodes=9999999999").contains("`nodes=9999999999` is too large"));
+        assert!(message("slimfly:q=9999999967").contains("`q=9999999967` is too large"));
         assert!(message("bmin:40000x1").contains("at most 32768 ports on each side"));
         assert!(message("bmin:2x400").contains("routers; at most"));
         assert!(message("bmin:256x4").contains("routers; at most"));

@@ -179,7 +179,7 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::survey::survey_of_routes;
+    use crate::analysis::survey::{Lengths, RoutesTo, for_each_target, survey_of_routes};
     use crate::{RoutingOptions, TurnRouting, routing_by_name};
     use wormcast_network::TopologySpec;
 
@@ -248,6 +248,14 @@ mod tests {
                 }
                 assert!((found.mean - expected.mean).abs() < 1e-9 && (found.max - expected.max).abs() < 1e-9);
                 assert_eq!(lengths, survey_of_routes(relation.as_ref()), "{name} on {}", network.name());
+                // In any order, and with some of them twice.
+                let targets: Vec<RouterId> =
+                    network.router_ids().rev().chain(network.router_ids().step_by(3)).collect();
+                let mut one_by_one: Vec<Lengths> = Vec::new();
+                for_each_target(relation.as_ref(), &targets, |lengths| one_by_one.push(lengths));
+                let expected = targets.iter().zip(one_by_one).map(|(&target, lengths)| RoutesTo::new(target, lengths));
+                let found = crate::survey_to(relation.as_ref(), &targets);
+                assert_eq!(found, expected.collect::<Vec<_>>(), "{name} on {}", network.name());
             }
         }
     }

@@ -103,18 +103,72 @@ pub fn survey(relation: &dyn RoutingRelation) -> Survey {
 
 /// The same by searches.
 pub(crate) fn survey_of_routes(relation: &dyn RoutingRelation) -> Survey {
+    let network = relation.network();
+    let targets: Vec<RouterId> = network.router_ids().filter(|&router| network.nodes_of(router).len() > 0).collect();
+    let mut lengths = Lengths::new();
+    for_each_target(relation, &targets, |found| lengths.merge(found));
+    lengths.survey()
+}
+
+/// The routes to one router from all others at which worms start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoutesTo {
+    /// The router.
+    pub target: RouterId,
+    /// Whether there is a route from each.
+    pub connected: bool,
+    /// From how many there is one.
+    pub sources: u64,
+    /// The sum of the lengths of shortest permitted routes from these, in hops.
+    pub hops: u64,
+    /// The longest of them.
+    pub longest: u32,
+    /// Pairs of nodes that they are for.
+    pub node_pairs: u64,
+    /// The sum of their lengths over these pairs, which is how many channels the worms of all of them cross.
+    pub node_hops: u64,
+}
+
+impl RoutesTo {
+    pub(crate) fn new(target: RouterId, lengths: Lengths) -> Self {
+        let Lengths { connected, pairs, total, longest, node_pairs, node_total } = lengths;
+        Self { target, connected, sources: pairs, hops: total, longest, node_pairs, node_hops: node_total }
+    }
+}
+
+/// Measures the shortest permitted routes to some routers, in their order: for samples of networks in which those of [all pairs](survey) take too long.
+///
+/// O(channels) for each target, times the channels that a header may take at a router.
+///
+/// ```
+/// use wormcast_network::{RouterId, TopologySpec};
+/// use wormcast_routing::{ECube, survey_to};
+///
+/// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
+/// let routes = survey_to(&ECube::new(&line)?, &[RouterId::new(1), RouterId::new(3)]);
+/// assert_eq!([(routes[0].hops, routes[0].longest), (routes[1].hops, routes[1].longest)], [(1 + 1 + 2, 2), (3 + 2 + 1, 3)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn survey_to(relation: &dyn RoutingRelation, targets: &[RouterId]) -> Vec<RoutesTo> {
+    if let Some(turns) = relation.capabilities().turns {
+        return turns.routes_to(targets);
+    }
+    let mut found = Vec::with_capacity(targets.len());
+    for_each_target(relation, targets, |lengths| found.push(lengths));
+    targets.iter().zip(found).map(|(&target, lengths)| RoutesTo::new(target, lengths)).collect()
+}
+
+/// Searches backwards from each target.
+pub(crate) fn for_each_target(relation: &dyn RoutingRelation, targets: &[RouterId], mut found: impl FnMut(Lengths)) {
     let network = &**relation.network();
-    let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
     // Unidirectional networks are entered elsewhere than they are left.
     let nodes_at = network.entering_nodes();
     let starts = || network.router_ids().filter(|router| nodes_at[router.index()] > 0);
-    let mut lengths = Lengths::new();
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
     let (mut frontier, mut next) = (Vec::new(), Vec::new());
-    let all = ends().count();
-    for (searched, target) in ends().enumerate() {
-        step("measuring routes", "destinations", searched, all);
+    for (searched, &target) in targets.iter().enumerate() {
+        step("measuring routes", "destinations", searched, targets.len());
         // hops[c]: from the start of channel c to the target.
         hops.fill(u32::MAX);
         frontier.clear();
@@ -144,14 +198,15 @@ pub(crate) fn survey_of_routes(relation: &dyn RoutingRelation) -> Survey {
             }
             std::mem::swap(&mut frontier, &mut next);
         }
+        let mut lengths = Lengths::new();
         for source in starts().filter(|&source| source != target) {
             relation.candidates(source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
             let nodes = nodes_at[source.index()] as usize * network.nodes_of(target).len();
             lengths.add(nodes, shortest.filter(|&hops| hops != u32::MAX));
         }
+        found(lengths);
     }
-    lengths.survey()
 }
 
 #[cfg(test)]

@@ -263,6 +263,8 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
     let mut row = Row::new(network);
     let mut load = vec![0u64; network.channels()];
     let (mut ways, mut hops_of_all, mut longest) = (0u64, 0u64, 0);
+    // By router: the addresses of its nodes, and the hops to all of them from each other router that has nodes.
+    let mut to_router = vec![(0u64, 0u64); network.routers()];
     for node in network.node_ids() {
         step("following the tables", "destinations", node.index(), network.nodes());
         let addresses = tables.addresses_of(Target::Node(node));
@@ -275,6 +277,8 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
         }
         for place in addresses {
             let Destination { address, .. } = tables.destinations()[place];
+            let (addresses, hops_to) = &mut to_router[network.router_of(node).index()];
+            *addresses += 1;
             row.load(tables, place..place + 1);
             row.follow(node);
             report.pairs += all_nodes - 1;
@@ -295,7 +299,10 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
                 if hops > 0 {
                     ways += sources;
                     hops_of_all += sources * u64::from(hops);
-                    longest = longest.max(if sources > 0 { hops } else { 0 });
+                    if sources > 0 {
+                        longest = longest.max(hops);
+                        *hops_to += u64::from(hops);
+                    }
                 }
                 row.flow[router.index()] += sources;
                 if let Some(channel) = row.onward(router) {
@@ -308,9 +315,17 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
         }
     }
     let connected = report.undelivered_pairs == 0;
-    let average = (connected && ways > 0).then(|| hops_of_all as f64 / ways as f64);
-    report.survey =
-        Survey { connected, average_distance: average, node_distance: average, diameter: connected.then_some(longest) };
+    let known = connected && ways > 0;
+    let node_distance = known.then(|| hops_of_all as f64 / ways as f64);
+    // Routes to nodes of one router may differ: they are averaged first.
+    let ends = to_router.iter().filter(|(addresses, _)| *addresses > 0);
+    let average_distance = known.then(|| {
+        let (count, total) = ends.fold((0.0, 0.0), |(count, total), &(addresses, hops)| {
+            (count + 1.0, total + hops as f64 / addresses as f64)
+        });
+        total / (count * (count - 1.0))
+    });
+    report.survey = Survey { connected, average_distance, node_distance, diameter: connected.then_some(longest) };
     report.load = LinkLoad::new(load.into_iter().map(|pairs| pairs as f64).collect());
     report
 }

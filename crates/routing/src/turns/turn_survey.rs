@@ -6,7 +6,7 @@ use wormcast_network::watch::{processors, shared};
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::analysis::link_load::LinkLoad;
-use crate::analysis::survey::{Lengths, Survey};
+use crate::analysis::survey::{Lengths, RoutesTo, Survey};
 use crate::relation::RoutingRelation;
 use crate::turns::turn_routing::{Adaptivity, TurnRouting};
 use crate::turns::turn_set::{Label, LinkEnd};
@@ -32,7 +32,10 @@ impl TurnRouting {
         let (links, targets) = (Links::new(self), neighbours_together(network));
         let mut sums = vec![0.0; network.channels()];
         let mut shares: Vec<_> = (0..threads).map(|_| TurnSurvey::new(&links)).collect();
-        let measure = |share: &mut TurnSurvey<'_>, range: Range<usize>| share.measure(&targets[range]);
+        let measure = |share: &mut TurnSurvey<'_>, range: Range<usize>| {
+            let receivers = share.search(&targets[range]);
+            share.follow(&receivers);
+        };
         for start in (0..targets.len()).step_by(threads * TOGETHER) {
             let range = start..targets.len().min(start + threads * TOGETHER);
             shares = shared(("measuring routes", "destinations"), (TOGETHER, range, targets.len()), shares, measure);
@@ -43,8 +46,8 @@ impl TurnRouting {
             }
         }
         let mut lengths = Lengths::new();
-        for share in shares {
-            lengths.merge(share.lengths);
+        for (_, found) in shares.iter().flat_map(|share| &share.lengths) {
+            lengths.merge(*found);
         }
         let mut load = vec![0.0; network.channels()];
         for (channel, sum) in links.leaving.iter().zip(sums) {
@@ -53,6 +56,27 @@ impl TurnRouting {
         // All candidates are on shortest routes, which are equally long: no need to add up fractions.
         let mean = lengths.node_hops() as f64 / load.len().max(1) as f64;
         (lengths.survey(), LinkLoad { mean, ..LinkLoad::new(load) })
+    }
+}
+
+impl TurnRouting {
+    /// Measures the routes to some routers from all others, in their order. As [`survey`](Self::survey) without the loads, which take most of its time.
+    pub(crate) fn routes_to(&self, targets: &[RouterId]) -> Vec<RoutesTo> {
+        let links = Links::new(self);
+        let threads = processors().min(targets.len().div_ceil(TOGETHER)).max(1);
+        let shares = (0..threads).map(|_| TurnSurvey::new(&links)).collect();
+        let work = ("measuring routes", "destinations");
+        let shares = shared(work, (TOGETHER, 0..targets.len(), targets.len()), shares, |share, range| {
+            share.search(&targets[range]);
+        });
+        let mut found: Vec<RoutesTo> = Vec::with_capacity(targets.len());
+        let mut found_by: Vec<_> = shares.into_iter().map(|share| share.lengths.into_iter()).collect();
+        // Thread by thread, 64 targets each in turn.
+        for (part, targets) in targets.chunks(TOGETHER).enumerate() {
+            let own = found_by[part % threads].by_ref().take(targets.len());
+            found.extend(own.map(|(target, lengths)| RoutesTo::new(target, lengths)));
+        }
+        found
     }
 }
 
@@ -216,7 +240,8 @@ impl Turns {
 /// Finds the paths to 64 targets at a time, and follows the worms that take them.
 struct TurnSurvey<'a> {
     links: &'a Links<'a>,
-    lengths: Lengths,
+    /// Of the routes to each target so far.
+    lengths: Vec<(RouterId, Lengths)>,
     /// By place: the pairs of nodes that cross each channel, of the targets since these were last taken.
     load: Vec<f64>,
     search: Search,
@@ -274,7 +299,7 @@ impl<'a> TurnSurvey<'a> {
         let set = || vec![0; routers.div_ceil(64)];
         Self {
             links,
-            lengths: Lengths::new(),
+            lengths: Vec::new(),
             load: vec![0.0; channels],
             search: Search {
                 reached: vec![0; channels],
@@ -306,13 +331,14 @@ impl<'a> TurnSurvey<'a> {
         }
     }
 
-    /// Adds the lengths of the routes to at most 64 routers, and the loads of the worms that take them.
-    fn measure(&mut self, targets: &[RouterId]) {
-        let Self { links, lengths, load, search, flow } = self;
+    /// Adds the lengths of the routes to at most 64 routers, and returns how many nodes each has.
+    fn search(&mut self, targets: &[RouterId]) -> [f64; TOGETHER] {
+        let Self { links, lengths, search, .. } = self;
         let mut receivers = [0; TOGETHER];
         for (receivers, &target) in receivers.iter_mut().zip(targets) {
             *receivers = links.nodes(target);
         }
+        let mut own = [Lengths::new(); TOGETHER];
         search.begin(links, targets);
         for hops in 1.. {
             let before = search.steps.len();
@@ -327,7 +353,7 @@ impl<'a> TurnSurvey<'a> {
             for &Step { router, starting } in &search.steps[before..] {
                 let senders = links.nodes(router);
                 for target in members(starting) {
-                    lengths.add(senders * receivers[target], Some(hops));
+                    own[target].add(senders * receivers[target], Some(hops));
                 }
             }
             search.ends.push(search.steps.len());
@@ -336,10 +362,16 @@ impl<'a> TurnSurvey<'a> {
         }
         for (router, started) in links.network.router_ids().zip(&search.started) {
             for target in members(u64::MAX >> (TOGETHER - targets.len()) & !started) {
-                lengths.add(links.nodes(router) * receivers[target], None);
+                own[target].add(links.nodes(router) * receivers[target], None);
             }
         }
-        let receivers = receivers.map(|receivers| receivers as f64);
+        lengths.extend(targets.iter().copied().zip(own));
+        receivers.map(|receivers| receivers as f64)
+    }
+
+    /// Adds the loads of the worms that take the routes that were found.
+    fn follow(&mut self, receivers: &[f64; TOGETHER]) {
+        let Self { links, load, search, flow, .. } = self;
         let mut links_end = search.leading.len();
         while let Some(end) = search.ends.pop() {
             // Behind the nearest channels are the targets.
@@ -351,7 +383,7 @@ impl<'a> TurnSurvey<'a> {
                 links_end = found.start;
                 let (leading, prohibited) = (&search.leading[found.clone()], &search.prohibited[found]);
                 flow.arrive(links, step, leading, prohibited);
-                flow.leave(links, places, first > 0, &receivers, load);
+                flow.leave(links, places, first > 0, receivers, load);
             }
             std::mem::swap(&mut flow.entering, &mut flow.entering_next);
             std::mem::swap(&mut flow.crossing, &mut flow.crossing_next);
@@ -365,6 +397,7 @@ impl Search {
         self.complete.fill(0);
         self.started.fill(0);
         self.steps.clear();
+        self.ends.clear();
         self.leading.clear();
         self.prohibited.clear();
         for (target, &router) in targets.iter().enumerate() {
@@ -558,7 +591,8 @@ mod tests {
         let links = Links::new(&routing);
         let mut backwards = TurnSurvey::new(&links);
         for target in neighbours_together(&network).into_iter().rev() {
-            backwards.measure(&[target]);
+            let receivers = backwards.search(&[target]);
+            backwards.follow(&receivers);
         }
         let found = routing.survey_on(1).1.by_channel;
         let pairs = || links.leaving.iter().map(|channel| found[channel.index()]).zip(&backwards.load);

@@ -216,12 +216,19 @@ export function tick(value: number | null): string {
   return (Number(value.toPrecision(10)) || 0).toLocaleString("en", { maximumSignificantDigits: 10 });
 }
 
-/** A mean with as many decimals as its interval makes sense of: two digits of the half width, as the command prints it. */
-export function withInterval(mean: number, half: number | null): string {
-  if (half === null || half <= 1e-12) return figure(mean);
+/**
+ * A value with as many decimals as its interval makes sense of: two digits of the half width, as the command prints it. An interval that does not lie evenly around
+ * the value, as those of percentiles, is told by its ends.
+ */
+export function withInterval(value: number, ends: [number, number] | null): string {
+  if (!ends) return figure(value);
+  const [low, high] = ends;
+  const half = (high - low) / 2;
+  if (half <= 1e-12) return figure(value);
   const decimals = Math.min(13, Math.max(0, 1 - Math.floor(Math.log10(half))));
-  const fixed = (value: number): string => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  return `${fixed(mean).replace(/^-(?=[0.]+$)/, "")} ± ${fixed(half)}`;
+  const fixed = (number: number): string => number.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace(/^-(?=[0.]+$)/, "");
+  const even = Math.abs(high - value - (value - low)) <= 1e-6 * half;
+  return even ? `${fixed(value)} ± ${fixed(half)}` : `${fixed(value)} (${fixed(low)} to ${fixed(high)})`;
 }
 
 export function percent(share: number): string {

@@ -96,11 +96,15 @@ test("the plot that is downloaded has its points, signs and names", () => {
 });
 
 test("digits follow the interval, as the command's do", () => {
-  assert.equal(withInterval(12.3456, 0.234), "12.35 ± 0.23");
-  assert.equal(withInterval(1234.5, 23.4), "1,235 ± 23");
-  assert.equal(withInterval(1.187, 0.00089), "1.18700 ± 0.00089");
-  assert.equal(withInterval(-0.001, 0.5), "0.00 ± 0.50");
+  const around = (mean: number, half: number): [number, number] => [mean - half, mean + half];
+  assert.equal(withInterval(12.3456, around(12.3456, 0.234)), "12.35 ± 0.23");
+  assert.equal(withInterval(1234.5, around(1234.5, 23.4)), "1,235 ± 23");
+  assert.equal(withInterval(1.187, around(1.187, 0.00089)), "1.18700 ± 0.00089");
+  assert.equal(withInterval(-0.001, around(-0.001, 0.5)), "0.00 ± 0.50");
   assert.equal(withInterval(1.5, null), "1.5");
+  // As `sweep` prints percentiles.
+  assert.equal(withInterval(5.7, [3.0, 21.1]), "5.7 (3.0 to 21.1)");
+  assert.equal(withInterval(0.507, [0.494, 0.526]), "0.507 (0.494 to 0.526)");
 });
 
 test("ticks are round and cover the values", () => {

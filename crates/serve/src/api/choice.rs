@@ -23,6 +23,9 @@ pub(super) fn request(given: &Given, algorithm: &str, folder: &Folder) -> Result
             return Err(Refusal::BadInput(format!("`information` is `{other}`; expected `global` or `local`")));
         }
     };
+    if given.get("failed").is_none() {
+        given.without(&["information"], "about failed links, of which none are given")?;
+    }
     // Links are separated by commas, which coordinates have too: one that has a hyphen begins a link.
     let links = given.all("failed").map(str::to_owned).collect();
     Ok(Request {

@@ -175,6 +175,14 @@ impl Given {
         self.0.iter().filter(move |(given, value)| given == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
+    /// Refuses parameters that make no sense beside others; `why` says what they are.
+    pub(crate) fn without(&self, names: &[&str], why: &str) -> Result<(), Refusal> {
+        match names.iter().find(|name| self.get(name).is_some()) {
+            Some(name) => Err(Refusal::BadInput(format!("`{name}` is {why}: leave it out"))),
+            None => Ok(()),
+        }
+    }
+
     /// A parameter that has to be there.
     pub(crate) fn need(&self, name: &str) -> Result<&str, Refusal> {
         self.get(name).ok_or_else(|| Refusal::BadInput(format!("expected the parameter `{name}`")))

@@ -95,7 +95,14 @@ fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subje
         return Err(Refusal::BadInput(format!("`{name}` is beside unicast tables: expected `tables`, too")));
     }
     match (given.get("tables"), given.get("algorithm"), given.get("routing")) {
-        (Some(file), None, None) => tables(state, given, network, file),
+        (Some(file), None, None) => {
+            let of_others = ["root", "seed", "information", "option", "failed"];
+            given.without(&of_others, "about an algorithm or a routing, which tables are not")?;
+            if given.get("multicast_tables").is_none() {
+                given.without(&["groups", "branching"], "about multicast tables, of which none are given")?;
+            }
+            tables(state, given, network, file)
+        }
         (None, Some(algorithm), _) => {
             let request = request(given, algorithm, &state.folder)?;
             Ok(Subject::Algorithm(request.make(network).map_err(Refusal::bad_input)?))
@@ -109,9 +116,7 @@ fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subje
             {
                 return Err(Refusal::BadInput(format!("the routing `{}` has no option `{other}`", routing.name)));
             }
-            if given.get("failed").is_some() {
-                return Err(Refusal::BadInput("links fail only for an algorithm: leave `failed` out".to_owned()));
-            }
+            given.without(&["failed", "information"], "about failed links, and links fail only for an algorithm")?;
             let seed = given.number("seed", 0..=u64::MAX)?.unwrap_or_default();
             let options = RoutingOptions { seed, root, tree_only: options.tree_only() };
             Ok(Subject::Routing(routing.make(network, &options).map_err(Refusal::bad_input)?))

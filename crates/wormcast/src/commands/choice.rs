@@ -6,7 +6,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::warn_of_idle_option;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{AlgorithmOption, AlgorithmOptions, Descriptor, FaultRequest, Request, algorithms};
+use crate::multicast::{
+    AlgorithmOption, AlgorithmOptions, Descriptor, FaultInformation, FaultRequest, Request, algorithms,
+};
 use crate::network::Network;
 use crate::routing::{ROUTINGS, RoutingDescriptor, TREE_CONSTRUCTIONS, TreeDescriptor};
 
@@ -29,11 +31,19 @@ pub(super) struct Choice {
     /// Default: 0.
     #[arg(long)]
     pub(super) seed: Option<u64>,
+    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; can be repeated.
+    #[arg(long, value_name = "U-V", requires = "algorithm")]
+    pub(super) failed_link: Vec<String>,
+    /// Only the nodes at both ends know of failed links: worms are absorbed there and sent on.
+    #[arg(long, requires = "failed_link")]
+    pub(super) local_information: bool,
 }
 
 impl Choice {
     /// What is asked of an algorithm.
-    pub(super) fn request(&self, algorithm: &'static Descriptor, faults: FaultRequest) -> Result<Request, Failure> {
+    pub(super) fn request(&self, algorithm: &'static Descriptor) -> Result<Request, Failure> {
+        let information = if self.local_information { FaultInformation::Local } else { FaultInformation::Global };
+        let faults = FaultRequest { links: self.failed_link.clone(), random: 0, information };
         let (seed, root, options) = (self.seed.unwrap_or_default(), self.root.clone(), self.options()?);
         Ok(Request { algorithm, routing: self.routing, root, seed, faults, options, tree_seed: None })
     }

@@ -5,7 +5,8 @@ use serde_json::{Value as Json, json};
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{Experiment, Job, Point, PointSpec, SweepSafety, sweep_safety};
-use crate::multicast::{AlgorithmOptions, Descriptor, Sends};
+use crate::multicast::{AlgorithmOptions, Descriptor, FaultInformation, Sends};
+use crate::network::{ChannelId, Network};
 use crate::program;
 use crate::routing::RoutingDescriptor;
 use crate::simulation::{BranchReplication, Scenario};
@@ -51,7 +52,7 @@ pub(super) fn warn_of_deadlock(experiment: &Experiment, spec: &PointSpec, scenar
     }
 }
 
-/// The warning that worms can deadlock, with the command that explains it unless links have failed; `None` for worms that the switches refuse anyway.
+/// The warning that worms can deadlock, with the command that explains it; `None` for worms that the switches refuse anyway.
 fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario, seed: u64) -> Option<String> {
     let sends = sends(spec);
     if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
@@ -59,19 +60,41 @@ fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenar
     }
     let algorithm = &spec.algorithm;
     let found = format!("the static analysis finds that worms of `{algorithm}` can deadlock here");
-    // The subcommand `routing` knows of no failed links.
-    if !spec.faults.links.is_empty() || spec.faults.random > 0 {
-        return Some(format!("{found}, on the links that have not failed"));
+    Some(match analysis_command(experiment, spec, scenario, seed) {
+        Some(command) => format!("{found}: see `{command}`"),
+        None => format!("{found}, on the links that have not failed"),
+    })
+}
+
+/// The links that have failed in a run that has this seed, as `--failed-link` takes them; `None` if there are too many for a command, or one that its routers do not tell from another.
+fn failed_links(spec: &PointSpec, network: &Network, seed: u64) -> Option<Vec<String>> {
+    const MOST: usize = 16;
+    if spec.faults.random == 0 {
+        return Some(spec.faults.links.clone()).filter(|links| links.len() <= MOST);
     }
-    Some(format!("{found}: see `{}`", analysis_command(experiment, spec, scenario, seed)))
+    let request = spec.request(seed).ok()?;
+    let links = request.faults.on(network, request.seed).ok()?.links;
+    let named = |&link: &ChannelId| {
+        let (from, to) = (network.from(link), network.to(link));
+        let parallel = network.outputs(from).filter(|&other| network.to(other) == to).count();
+        (parallel == 1).then(|| format!("{from}-{to}"))
+    };
+    links.iter().map(named).collect::<Option<Vec<_>>>().filter(|links| links.len() <= MOST)
 }
 
 fn sends(spec: &PointSpec) -> Option<Sends> {
     Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends)
 }
 
-/// The command that analyses all worms that the algorithm may send with the settings of a run that has this seed: those that make a difference to the analysis.
-pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenario: &Scenario, seed: u64) -> String {
+/// The command that analyses all worms that the algorithm may send with the settings of a run that has this seed: those that make a difference to the analysis. `None` if it cannot be told which links have
+/// failed.
+pub(super) fn analysis_command(
+    experiment: &Experiment,
+    spec: &PointSpec,
+    scenario: &Scenario,
+    seed: u64,
+) -> Option<String> {
+    let failed = failed_links(spec, scenario.network(), seed)?;
     let mut words = vec![program::name().to_owned(), "routing".to_owned()];
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     let spelled = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -79,12 +102,16 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
     let drawn = || scenario.network().name().to_owned();
     add("--topology", if spec.draws_graphs_anew() { drawn() } else { experiment.topology_of(spec) });
     add("--algorithm", spec.algorithm.clone());
+    for link in &failed {
+        add("--failed-link", link.clone());
+    }
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
         add("--replication", "synchronous".to_owned());
-        return shell_line(words.iter().map(String::as_str));
+        return Some(shell_line(words.iter().map(String::as_str)));
     }
     let config = scenario.engine_config();
-    let only_unicasts = sends(spec) == Some(Sends::Unicasts);
+    let unicasts_in_effect = || scenario.algorithm().dependencies_with(config.branching()).are_of_unicasts();
+    let only_unicasts = sends(spec) == Some(Sends::Unicasts) || unicasts_in_effect();
     if !only_unicasts {
         add("--consumption-ports", config.ports.consumption.to_string());
     }
@@ -120,5 +147,8 @@ pub(super) fn analysis_command(experiment: &Experiment, spec: &PointSpec, scenar
             add("--reservation", spelled(&json!(config.reservation)));
         }
     }
-    shell_line(words.iter().map(String::as_str))
+    if !failed.is_empty() && spec.faults.information == FaultInformation::Local {
+        words.push("--local-information".to_owned());
+    }
+    Some(shell_line(words.iter().map(String::as_str)))
 }

@@ -203,17 +203,62 @@ fn slips_of_the_pen_are_recognised() {
     assert!(wormcast(&["topology", "Petersen"]).bad_input().contains("did you mean `petersen`?"));
 }
 
-/// `routing` knows of no failed links: what it says of the whole network is another matter, or an error.
+/// The commands that warnings recommend know which links have failed, and say the same.
 #[test]
-fn deadlocks_with_failed_links_recommend_no_command() {
+fn deadlocks_with_failed_links_recommend_a_command_with_these() {
     let text = "topology = 'torus:4x4'\nalgorithm = 'dstm-tarjan'\nfaults.random = 3\nrun.messages = 20\n\
                 switching.virtual_channels = 2\n[traffic]\nlength = 16\nmulticast = { destinations = 4 }\n\
                 arrivals = { process = 'poisson', rate = 0.05 }\n";
     let folder = Folder::with(&[("x.toml", text)]);
-    let run = folder.run(&["simulate", "x.toml"]);
-    assert!(run.stderr.contains("can deadlock here, on the links that have not failed\n"), "{}", run.stderr);
+    let recommended = |said: &str| -> Vec<Vec<String>> {
+        let commands = said.lines().filter(|line| line.contains("can deadlock here: see `"));
+        let words = |line: &str| -> Vec<String> {
+            let command = line.split('`').nth(3).unwrap().split(' ').skip(1);
+            command.map(|word| word.trim_matches('\'').to_owned()).collect()
+        };
+        commands.map(words).collect()
+    };
+    let explains = |command: &[String]| {
+        let told = folder.run(&command.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(told.stderr.is_empty() && told.stdout.contains("deadlock-free     no\n"), "{command:?}: {told:?}");
+    };
+    let [run] = &recommended(&folder.run(&["simulate", "x.toml"]).stderr)[..] else { panic!("one command") };
+    assert_eq!(run.iter().filter(|word| *word == "--failed-link").count(), 3, "{run:?}");
+    explains(run);
+    // Without the failed links there are other trees.
+    let failed = folder.run(&["simulate", "x.toml", "--format", "json"]);
+    let failed: serde_json::Value = serde_json::from_str(&failed.stdout).unwrap();
+    assert_eq!(failed["failed_links"].as_array().unwrap().len(), 3);
     let swept = folder.run(&["sweep", "x.toml", "--set", "sweep.faults.random=[2,3,4]", "--jobs", "1"]);
-    assert_eq!(swept.stderr.matches("can deadlock here").count(), 1, "{}", swept.stderr);
+    let swept = recommended(&swept.stderr);
+    assert!((1..=3).contains(&swept.len()), "{swept:?}");
+    swept.iter().for_each(|command| explains(command));
+    // Links that the file names, as it names them, and who knows of them.
+    let set = ["--set=faults={ links = [\"0,0-1,0\"], information = \"local\" }", "--set=algorithm=dstm-1"];
+    let local = folder.run(&[&["simulate", "x.toml"], &set[..]].concat());
+    for command in recommended(&local.stderr) {
+        assert!(command.contains(&"0,0-1,0".to_owned()) && command.contains(&"--local-information".to_owned()));
+        explains(&command);
+    }
+    let refused = folder.run(&["routing", "--topology", "mesh:3x3", "--routing", "e-cube", "--failed-link", "0-1"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--algorithm"), "{}", refused.stderr);
+    let other = ["routing", "--topology", "mesh:3x3", "--algorithm", "dual-path", "--failed-link", "0-1"];
+    let refused = folder.run(&other).bad_input();
+    assert!(refused.contains("dual-path"), "{refused}");
+}
+
+/// Where what a tree holds makes no difference, neither do the numbers of channels, and the command does without.
+#[test]
+fn recommended_commands_have_no_idle_options() {
+    let text = "topology = 'mesh:5x4'\nalgorithm = 'rpm'\nrun.messages = 20\nswitching.virtual_channels = 2\n\
+                switching.consumption_ports = 2\n[traffic]\nlength = 16\nmulticast = { destinations = 4 }\n\
+                arrivals = { process = 'poisson', rate = 0.05 }\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    let said = folder.run(&["simulate", "x.toml"]).stderr;
+    let line = said.lines().find(|line| line.contains("can deadlock here: see `")).unwrap_or_else(|| panic!("{said}"));
+    let command: Vec<&str> = line.split('`').nth(3).unwrap().split(' ').skip(1).collect();
+    let told = folder.run(&command);
+    assert!(told.stderr.is_empty() && told.stdout.contains("deadlock-free     no\n"), "{command:?}: {told:?}");
 }
 
 /// Bursts have neither rate nor load: those of the file give way, swept or not, as a load gives way to a rate.

@@ -179,6 +179,69 @@ channel,from,to,from_name,to_name,from_port,to_port,link,load
     assert!(text.contains(",rack1,rack2,2,1,,") && text.contains(",rack1,rack6,1,2,,"), "{text}");
 }
 
+/// Estimates near what all pairs have, and nothing that a sample cannot tell.
+#[test]
+fn distances_are_estimated_from_a_sample() {
+    let folder = Folder::with(&[]);
+    let run = |more: &[&str]| {
+        let network = "random:nodes=400,degree=4,seed=1";
+        folder.run(&[&["routing", "--topology", network, "--routing", "turn-prohibition"], more].concat())
+    };
+    let exact = run(&["--format", "json"]).json();
+    let found = run(&["--sample", "200", "--seed", "3", "--format", "json"]).json();
+    let sample = &found["sample"];
+    assert_eq!((&sample["destinations"], &sample["of"], &sample["seed"]), (&json!(200), &json!(400), &json!(3)));
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let near = |one: &serde_json::Value, other: &serde_json::Value, half_width: &serde_json::Value| {
+        let (off, half_width) = ((number(one) - number(other)).abs(), number(half_width));
+        assert!(off <= 2.0 * half_width && half_width < 0.02 * number(other), "{off} and {half_width}");
+    };
+    near(&found["average_distance"], &exact["average_distance"], &sample["average_distance_half_width"]);
+    near(&sample["mean_load"], &exact["link_load"]["mean"], &sample["mean_load_half_width"]);
+    assert!(number(&sample["longest"]) <= number(&exact["diameter"]));
+    assert_eq!(sample["turns"], json!({ "drawn": 200, "needed": 200 }));
+    for unknown in ["connected", "diameter", "link_load", "irreducible"] {
+        assert!(found[unknown].is_null() && !exact[unknown].is_null(), "{unknown}");
+    }
+    for same in ["deadlock_free", "prohibited", "fraction"] {
+        assert_eq!(found[same], exact[same]);
+    }
+    let text = run(&["--sample", "200"]).success();
+    for said in
+        ["  diameter          at least ", " ± 0.", "from the routes to 200 of 400 destinations, drawn at random\n"]
+    {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    assert!(
+        text.contains("irreducible       not known: 200 of 200 prohibited turns drawn at random are needed\n"),
+        "{text}"
+    );
+    assert_eq!(run(&["--sample", "200"]).success(), text, "seed 0 by default");
+    // All prohibited turns are fewer than the sample.
+    let few = ["routing", "--topology", "mesh:5x5", "--routing", "up-down", "--sample", "20", "--format", "json"];
+    let few = wormcast(&few).json();
+    assert!(
+        few["irreducible"] == true && few["sample"]["turns"].is_null() && few["sample"]["destinations"] == 20,
+        "{few}"
+    );
+    assert_ne!(run(&["--sample", "200", "--seed", "1"]).success(), text);
+    // All of them are not a sample.
+    let all = run(&["--sample", "--format", "json"]);
+    assert!(all.stderr.contains("`--sample` makes no difference: there are only 400 destinations"), "{}", all.stderr);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&all.stdout).unwrap(), exact);
+    let known = wormcast(&["routing", "--topology", "mesh:9x9", "--routing", "e-cube", "--sample", "9", "--seed", "2"]);
+    for said in ["distances of `e-cube` are known without a search", "`--seed` makes no difference"] {
+        assert!(known.stderr.contains(said), "{}", known.stderr);
+    }
+    for (wrong, said) in [
+        (&["--sample", "1"][..], "expected a whole number from 2"),
+        (&["--sample", "--links", "l.csv"], "cannot be used with"),
+    ] {
+        let refused = run(wrong);
+        assert!(refused.code == 2 && refused.stderr.contains(said), "{}", refused.stderr);
+    }
+}
+
 /// Two trees that hold what the other waits for, and unicasts that could not.
 #[test]
 fn given_multicasts_are_analysed_beside_unicasts() {
@@ -224,7 +287,7 @@ fn tables_that_cannot_be_written() {
     let bmin = ["bmin:2x3", "--routing", "up-down", "--export", "x.lfts"];
     assert_eq!(
         message(&bmin),
-        "error: `OpenSM`'s tables have no place for a port 0: they go from 1 to 254, as in bmin:2x3; use `--export-form text`\n"
+        "error: `OpenSM`'s tables have no place for a port 0 (ports have the numbers 1 to 254), as in bmin:2x3; use `--export-form text`\n"
     );
     let text = [&["routing", "--topology"], &bmin[..], &["--export-form", "text"]].concat();
     let own = Folder::with(&[("apart", "0 1\n2 3\n")]);

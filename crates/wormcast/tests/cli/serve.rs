@@ -994,6 +994,19 @@ fn bad_input_is_said_as_the_command_says_it() {
     );
     assert!(error("/api/sweeps?x=1").ends_with("there is no parameter `x`: none is expected"));
     assert!(error("/api/routing?topology=mesh:4x4").contains("expected one of `routing`, `algorithm` or `tables`"));
+    // What is said in vain would be taken for heard.
+    folder.write("t.txt", b"router 0: 0 *, 1 2\n");
+    for (more, said) in [
+        ("tables=t.txt&failed=0-1", "`failed` is about an algorithm or a routing, which tables are not"),
+        ("tables=t.txt&option=detour%3D1", "`option` is about an algorithm or a routing"),
+        ("tables=t.txt&seed=4", "`seed` is about"),
+        ("tables=t.txt&groups=nofile", "`groups` is about multicast tables, of which none are given"),
+        ("routing=e-cube&failed=0-1", "`failed` is about failed links, and links fail only for an algorithm"),
+        ("algorithm=spam&information=local", "`information` is about failed links, of which none are given"),
+    ] {
+        let found = error(&format!("/api/routing?topology=mesh:4x4&{more}"));
+        assert!(found.contains(said) && found.ends_with("leave it out"), "{more}: {found}");
+    }
     assert!(error("/api/routing?topology=mesh:4x4&routing=e-cub").contains("did you mean `e-cube`"));
     assert!(error("/api/routing?topology=mesh:4x4&routing=e-cube&consumption_ports=99").contains("from 1 to 32"));
     let said = error("/api/experiment?file=bad.toml");

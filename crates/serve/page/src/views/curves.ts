@@ -311,7 +311,7 @@ export function curves(page: Page, first: Query): View {
 
   const said = (point: CurvePoint): string => {
     if (point.mean === null) return point.deadlocked ? "deadlocked" : point.saturated ? "saturated" : "–";
-    const mean = withInterval(point.mean, point.low !== null && point.high !== null ? (point.high - point.low) / 2 : null);
+    const mean = withInterval(point.mean, point.low !== null && point.high !== null ? [point.low, point.high] : null);
     return point.unsettled ? `${mean}, unsettled` : mean;
   };
 

@@ -166,7 +166,7 @@ export function deadlock(page: Page, first: Query): View {
         select("Routing, algorithm or tables", options, value, (chosen) => {
           const [kind, ...name] = chosen.split(" ");
           // Options of what was chosen before would be refused.
-          const gone = Object.fromEntries([...OF_TABLES, "root", "failed", ...(kind === "tables" ? ["virtual_channels"] : [])].map((key) => [key, null]));
+          const gone = Object.fromEntries([...OF_TABLES, "root", "failed", ...(kind === "tables" ? ["virtual_channels", "seed"] : [])].map((key) => [key, null]));
           change({ routing: null, algorithm: null, tables: null, ...gone, [kind]: name.join(" ") });
         }),
         h("div", { class: "fields" },

@@ -9,8 +9,8 @@ use super::choice::Choice;
 use super::{network, topology_help, warn_of_idle_option};
 use crate::failure::Failure;
 use crate::multicast::{
-    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Join, Multicast, NoReduction,
-    Plan, PlanReport, PlanSummary, PortModel, Reduction, check_contract, is_own, left_out, plan_dot, plan_svg,
+    Algorithm, Contention, CoveringMatrix, EncodedHeader, Join, Multicast, NoReduction, Plan, PlanReport, PlanSummary,
+    PortModel, Reduction, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
@@ -40,12 +40,6 @@ pub(crate) struct Arguments {
     /// How many worms a node sends in one step.
     #[arg(long, value_enum, default_value_t)]
     ports: PortModel,
-    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; can be repeated.
-    #[arg(long, value_name = "U-V")]
-    failed_link: Vec<String>,
-    /// Only the nodes at both ends know of failed links: worms are absorbed there and sent on.
-    #[arg(long, requires = "failed_link")]
-    local_information: bool,
     /// The bits of a flit, in which headers that encode destinations are counted. Default: 16.
     #[arg(long, value_name = "BITS", value_parser = positive::<NonZeroU32>)]
     flit_bits: Option<NonZeroU32>,
@@ -114,10 +108,8 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         return Err(Failure::BadInput("expected `--algorithm NAME`, or `--batch FILE`".to_owned()));
     };
     let network = network(&given(arguments.topology))?;
-    let information = if arguments.local_information { FaultInformation::Local } else { FaultInformation::Global };
-    let faults = FaultRequest { links: arguments.failed_link, random: 0, information };
     step("preparing the algorithm", "", 0, 0);
-    let request = arguments.choice.request(descriptor, faults)?;
+    let request = arguments.choice.request(descriptor)?;
     let algorithm = request.make(&network).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(&network);
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;

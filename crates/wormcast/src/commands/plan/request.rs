@@ -22,7 +22,7 @@ pub(super) struct Request<'a, Nodes = GivenNodes<'a>> {
     pub(super) routing: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "root")]
     pub(super) root: Option<Cow<'a, str>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "options")]
     pub(super) options: AlgorithmOptions,
     #[serde(borrow)]
     pub(super) source: GivenNode<'a>,
@@ -39,6 +39,10 @@ impl<'a> Request<'a> {
     /// Reads a line. Almost all lines list nodes by number, as digits, which are soon read; what is left of the line is then short. Only where that fails the whole of it is
     /// read with care, to say what is wrong, and where. `short` is memory.
     pub(super) fn read(line: &'a [u8], short: &'a mut Vec<u8>) -> serde_json::Result<Self> {
+        // A list would be read by the order of fields.
+        if line.trim_ascii_start().first() == Some(&b'[') {
+            return Err(de::Error::invalid_type(de::Unexpected::Seq, &"struct Request"));
+        }
         let Some(numbers) = without_list(line, short) else { return serde_json::from_slice(line) };
         let Ok(request) = serde_json::from_slice::<Request<IgnoredAny>>(short) else {
             return serde_json::from_slice(line);
@@ -82,6 +86,25 @@ impl<'a> Request<'a> {
         let left_out = if complete { None } else { left_out(network, source, &destinations) };
         Ok((multicast, left_out))
     }
+}
+
+/// Options by their names, and not as a list in their order, which derived code would take.
+fn options<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AlgorithmOptions, D::Error> {
+    struct Named;
+
+    impl<'de> Visitor<'de> for Named {
+        type Value = AlgorithmOptions;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("options by their names, as in `{\"detour\":4}`")
+        }
+
+        fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<AlgorithmOptions, A::Error> {
+            AlgorithmOptions::deserialize(de::value::MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_any(Named)
 }
 
 fn ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PortModel, D::Error> {

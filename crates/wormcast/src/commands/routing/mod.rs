@@ -12,13 +12,15 @@ use super::output::{Files, check_ending, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, topology_help, warn_of_idle_option, write_json};
 use crate::analysis::{
-    AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
+    AnalysisError, Replicating, Report, Sample, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
 use crate::failure::Failure;
-use crate::multicast::{AlgorithmOption, Descriptor, FaultRequest};
+use crate::multicast::{AlgorithmOption, Descriptor};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
-use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
+use crate::routing::{
+    Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, RoutingRelation, read_tables,
+};
 use crate::simulation::{Buffer, Reservation};
 use crate::usage::at_most;
 use crate::work;
@@ -82,6 +84,13 @@ pub(crate) struct Arguments {
     /// Draw the cycle of a deadlock on the network, as an SVG picture; `-`: to standard output, and nothing else. Not written if there can be no deadlock.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cycle_map: Option<PathBuf>,
+    /// Estimate distances from the routes to this many destinations, drawn at random with `--seed`, instead of measuring those of all pairs: for networks where these
+    /// take too long. Without a number, 1,000. The loads of links are then not known.
+    #[arg(
+        long, value_name = "DESTINATIONS", num_args = 0..=1, default_missing_value = "1000",
+        value_parser = clap::value_parser!(u32).range(2..), conflicts_with_all = ["tables", "links", "heat_map"]
+    )]
+    sample: Option<u32>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
     /// or 4.
     #[arg(long, value_name = "K", value_parser = at_most::<u32, { MAX_NODE_PORTS as u64 }>)]
@@ -128,7 +137,13 @@ fn settings(arguments: &Arguments) -> Settings {
         reservation: arguments.reservation,
         reachable: arguments.reachable,
         listed_turns: (arguments.format == Format::Text).then_some(SHOWN),
+        sample: sample(arguments),
     }
+}
+
+fn sample(arguments: &Arguments) -> Option<Sample> {
+    let seed = arguments.choice.seed.unwrap_or_default();
+    arguments.sample.map(|destinations| Sample { destinations: destinations as usize, seed })
 }
 
 /// The failure for an analysis error, with the options that are to blame.
@@ -183,7 +198,7 @@ fn analyse_algorithm(
     descriptor: &'static Descriptor,
 ) -> Result<Printed, Failure> {
     let sender = format!("`{}`", descriptor.name);
-    let request = arguments.choice.request(descriptor, FaultRequest::default())?;
+    let request = arguments.choice.request(descriptor)?;
     let algorithm = request.make(network).map_err(Failure::bad_input)?;
     let settings = settings(arguments);
     let report = of_algorithm(algorithm.as_ref(), &settings).map_err(|error| refusal(&error))?;
@@ -192,8 +207,19 @@ fn analyse_algorithm(
     if let Some((option, reason)) = algorithm.capabilities().idle_option() {
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }
-    arguments.choice.warn_of_idle_seed(network);
+    warn_of_idle_sample(arguments, algorithm.routing());
     Ok(Printed::new(report))
+}
+
+/// Warns of a sample where all pairs are measured, and of a seed by which nothing is drawn.
+fn warn_of_idle_sample(arguments: &Arguments, relation: &dyn RoutingRelation) {
+    let idle = sample(arguments).map(|sample| sample.is_idle(relation));
+    if let Some(Some(reason)) = &idle {
+        warn_of_idle_option("--sample", true, reason);
+    }
+    if !matches!(idle, Some(None)) {
+        arguments.choice.warn_of_idle_seed(relation.network());
+    }
 }
 
 /// Why there is no analysis of given multicasts: for their sake, or for another.
@@ -250,7 +276,7 @@ fn analyse_routing(
     let options = RoutingOptions { seed: seed.unwrap_or_default(), root, tree_only: given.tree_only() };
     let relation = routing.make(network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
-    arguments.choice.warn_of_idle_seed(network);
+    warn_of_idle_sample(arguments, relation);
     let mut printed = analyse_unicasts(arguments, Unicasts::Routing(relation))?;
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);

@@ -9,7 +9,8 @@ use super::fabric::ExportedTrees;
 use super::repaired::{BeforeAfter, Repaired};
 use super::{Printed, SHOWN};
 use crate::analysis::{
-    Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sent, TablesFound,
+    Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sampled, SampledTurns, Sent,
+    TablesFound,
 };
 use crate::failure::Failure;
 use crate::network::{ChannelId, CycleSvg, Network, NodeId, RouterId};
@@ -52,7 +53,9 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
     if let Some(diameter) = analysis.diameter {
         write_figure(out, "diameter", diameter)?;
     }
-    if let Some(average) = analysis.average_distance {
+    if let Some(sample) = &analysis.sample {
+        write_sample(out, analysis, sample)?;
+    } else if let Some(average) = analysis.average_distance {
         match analysis.node_distance.filter(|nodes| (nodes - average).abs() > 1e-9) {
             Some(nodes) => {
                 let both = format_args!("{average:.3} between routers with nodes, {nodes:.3} between nodes");
@@ -107,6 +110,34 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
         write_repair(out, repaired)?;
     }
     Ok(())
+}
+
+/// What is known of distances from a sample.
+fn write_sample(out: &mut dyn Write, analysis: &Report, sample: &Sampled) -> Result<(), Failure> {
+    let Sampled { destinations, of, longest, .. } = sample;
+    write_figure(out, "diameter", format_args!("at least {longest}"))?;
+    let mean = |mean: Option<f64>, half_width: Option<f64>| Some(with_half_width(mean?, half_width?));
+    let average = mean(analysis.average_distance, sample.average_distance_half_width);
+    let nodes = mean(analysis.node_distance, sample.node_distance_half_width);
+    match (average, nodes) {
+        (Some(average), Some(nodes)) if average != nodes => {
+            let both = format_args!("{average} between routers with nodes, {nodes} between nodes");
+            write_figure(out, "average distance", both)?;
+        }
+        (Some(average), _) => write_figure(out, "average distance", average)?,
+        (None, _) => {}
+    }
+    if let Some(load) = mean(sample.mean_load, sample.mean_load_half_width) {
+        write_figure(out, "link load", format_args!("mean {load} pairs a channel"))?;
+    }
+    let from = format_args!("95% intervals, from the routes to {destinations} of {of} destinations, drawn at random");
+    Ok(write_figure(out, "", from)?)
+}
+
+/// A mean with its half-width, which has two significant digits, and the mean as many decimals, three at least.
+fn with_half_width(mean: f64, half_width: f64) -> String {
+    let decimals = if half_width > 0.0 { (1.0 - half_width.log10().floor()).clamp(3.0, 9.0) as usize } else { 3 };
+    format!("{mean:.decimals$} ± {half_width:.decimals$}")
 }
 
 /// The cycle of a deadlock on the network; `None` if there is none.
@@ -339,7 +370,14 @@ fn write_turns(out: &mut dyn Write, analysis: &Report) -> Result<(), Failure> {
     write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
     let unknown =
         if analysis.irreducible_interrupted { "not checked: interrupted" } else { "not checked: too many turns" };
-    write_figure(out, "irreducible", analysis.irreducible.map_or(unknown, yes_or_no))?;
+    match analysis.sample.as_ref().and_then(|sample| sample.turns) {
+        Some(SampledTurns { drawn, needed }) => {
+            let found = if needed < drawn { "no" } else { "not known" };
+            let of = format_args!("{found}: {needed} of {drawn} prohibited turns drawn at random are needed");
+            write_figure(out, "irreducible", of)?;
+        }
+        None => write_figure(out, "irreducible", analysis.irreducible.map_or(unknown, yes_or_no))?,
+    }
     if !prohibited.is_empty() {
         writeln!(out, "  Prohibited, both ways:")?;
     }

@@ -14,7 +14,7 @@ use super::safety::{analysis_command, warn_of_deadlock};
 use super::{Format, write_json};
 use crate::analysis::deadlock_of_scenario;
 use crate::failure::Failure;
-use crate::lab::{Job, Replication, is_analysed};
+use crate::lab::{Job, PointSpec, Replication, is_analysed};
 use crate::network::ChannelId;
 use crate::network::input::input_name;
 use crate::routing::Resource;
@@ -164,12 +164,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match &check {
         Some(StaticCheck { deadlock_free: true, .. }) => {}
         Some(_) => warn_of_deadlock(&experiment, &point.spec, scenario),
-        None => Failure::warn(&format!(
-            "whether worms of `{0}` on `{1}` can deadlock is not analysed before the run, as {TOO_LARGE_TO_CHECK}: see `{2}`",
-            point.spec.algorithm,
-            point.spec.topology,
-            analysis_command(&experiment, &point.spec, scenario, point.spec.seed)
-        )),
+        None => {
+            let PointSpec { algorithm, topology, seed, .. } = &point.spec;
+            let command = analysis_command(&experiment, &point.spec, scenario, *seed);
+            let see = command.map_or_else(String::new, |command| format!(": see `{command}`"));
+            Failure::warn(&format!(
+                "whether worms of `{algorithm}` on `{topology}` can deadlock is not analysed before the run, as {TOO_LARGE_TO_CHECK}{see}"
+            ));
+        }
     }
 
     // Said before the run, which may take long.
