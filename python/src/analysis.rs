@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Json};
 use wormcast::analysis::{Fabric, IdleSetting, Replicating, Report, Sample, Settings, of_fabric, of_routing};
 use wormcast::multicast::routing_named;
 use wormcast::routing::{
-    GroupBranching, MulticastTables, RoutingOptions, RoutingRelation, TablesError, VirtualLanes, read_levels, read_maps, read_members,
-    read_multicast_tables, read_tables,
+    GroupBranching, MulticastTables, RoutingOptions, RoutingRelation, TablesError, VirtualLanes, read_levels,
+    read_maps, read_members, read_multicast_tables, read_tables,
 };
 
 use crate::algorithm::setting;

@@ -2,7 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use thiserror::Error;
@@ -103,8 +103,12 @@ impl OutputFile {
                 Writer::Beside { temporary, target }
             }
         };
+        let mut beside = path.clone();
+        beside.as_mut_os_string().push(PARTIAL_SUFFIX);
         let partial = match &writer {
             Writer::Stream(_) => None,
+            // As it was given, unless that is a link to it.
+            Writer::Beside { target, .. } if target.file_name() == beside.file_name() => Some(beside),
             Writer::Beside { target, .. } => Some(target.clone()),
         };
         Self { path: partial.clone().unwrap_or(path), writer }.finish().map(|()| partial)
@@ -150,12 +154,23 @@ pub fn file_place(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(&file).unwrap_or(file);
     let there = absolute.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     Some(match there {
-        Some((above, place)) => match absolute.strip_prefix(above) {
-            Ok(rest) if !rest.as_os_str().is_empty() => place.join(rest),
-            _ => place,
-        },
+        Some((above, place)) => under(place, absolute.strip_prefix(above).unwrap_or(Path::new(""))),
         None => absolute,
     })
+}
+
+/// The place that a path leads to from another one, if nothing on its way is there yet: links cannot be.
+fn under(mut place: PathBuf, path: &Path) -> PathBuf {
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                place.pop();
+            }
+            Component::CurDir => {}
+            part => place.push(part),
+        }
+    }
+    place
 }
 
 /// What a path leads to.
@@ -331,6 +346,9 @@ mod tests {
             assert_eq!(at(one), at(other), "{one} {other}");
         }
         assert_ne!(at("there"), at("later"));
+        // Folders that are made first are no way round.
+        assert_eq!(at("new/x.csv"), at("./new/../new/deep/.././x.csv"));
+        assert_ne!(at("new/x.csv"), at("new/deep/x.csv"));
         assert_eq!(file_place(Path::new("/dev/null")), None);
     }
 

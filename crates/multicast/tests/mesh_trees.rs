@@ -435,6 +435,17 @@ fn a_refusal_names_the_nearest_masks() {
          0,0 with mask 3,0 (4 nodes), which has them all, and 0,0 with mask 1,0 (2 nodes), the largest of them; with the \
          option `cover`, several masks reach them"
     );
+    // Where the mask of all has nodes that are not there, it is no choice.
+    let network = mesh(6, 5);
+    let made = algorithm_by_name("xy-mask", &network, &Options::default()).unwrap();
+    let wanted: BTreeSet<At> = [(1, 1), (3, 1), (5, 1)].into();
+    let refusal = made.refusal(&crate::mesh_trees::multicast(&network, (0, 4), &wanted)).unwrap();
+    assert!(
+        refusal.contains(
+            "; the nearest is 1,1 with mask 2,0 (2 nodes), the largest of them, as a mask that has them all names nodes beyond the mesh; "
+        ),
+        "{refusal}"
+    );
 }
 
 /// Links of random sets on an 8x8 mesh, against the means of a computation of its own with a standard error of 0.011.

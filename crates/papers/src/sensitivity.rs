@@ -50,6 +50,7 @@ impl Varied {
             (now, of_source.map(Evidence::sentence).find(|before| before.text == now.text))
         });
         Change {
+            claim: None,
             name: &self.variation,
             settings: &self.settings,
             verdict: self.verdict,

@@ -11,7 +11,10 @@ use wormcast_network::text::is_a_letter_off;
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of};
+use crate::experiment::schema::{
+    example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of, takes_names_alone,
+};
+use crate::experiment::with::WITH;
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -155,6 +158,15 @@ impl Document {
     pub(crate) fn overridden(&self) -> impl Iterator<Item = (Vec<String>, &str)> {
         let path = |given: &Override| applied(Self::parts(&given.key)?, self.quick);
         self.overrides.iter().filter_map(move |given| Some((path(given)?, given.value.as_str())))
+    }
+
+    /// The algorithms that overrides give settings of their own, with the arguments that do so.
+    pub(crate) fn given_with(&self) -> impl Iterator<Item = (String, &str)> {
+        self.overrides.iter().filter_map(|given| {
+            let path = applied(Self::parts(&given.key)?, self.quick)?;
+            let [with, name, ..] = &path[..] else { return None };
+            (with == WITH).then(|| (name.clone(), given.argument.as_str()))
+        })
     }
 
     /// The parts of a setting's path, also of those in quotes.
@@ -477,7 +489,7 @@ impl Document {
         })
     }
 
-    /// Refuses lists in place of tables, which would be read as values in the order of the keys.
+    /// Refuses lists in place of tables, which would be read as values in the order of the keys, and tables in place of names, which would be read as their first key.
     pub(crate) fn check_tables(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
         self.check_tables_below(tree, "")
     }
@@ -486,6 +498,10 @@ impl Document {
         for (name, value) in tree {
             let key = format!("{path}{}", name.get_ref());
             match value.get_ref() {
+                DeValue::Table(_) if takes_names_alone(&key) => {
+                    let expected = names_of(&key).join(", ");
+                    return Err(self.error(value.span(), format!("`{key}` is a table: expected one of {expected}")));
+                }
                 DeValue::Table(inner) => self.check_tables_below(inner, &format!("{key}."))?,
                 DeValue::Array(_) => {
                     let keys = keys_of(&key);

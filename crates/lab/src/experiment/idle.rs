@@ -96,7 +96,13 @@ impl Experiment {
             let place = Document::place(&trees[group], key);
             self.document.error(place, format!("`{key}` makes no difference here: {reason}"))
         };
-        Ok(found.into_iter().map(told).collect())
+        let mut found: Vec<Diagnostic> = found.into_iter().map(told).collect();
+        let chosen = |name: &str| points.iter().any(|point| point.spec.algorithm == name);
+        found.extend(self.document.given_with().filter(|(name, _)| !chosen(name)).map(|(name, argument)| {
+            let message = format!("this makes no difference here: no point has the algorithm `{name}`");
+            Diagnostic::argument("", argument, message)
+        }));
+        Ok(found)
     }
 }
 

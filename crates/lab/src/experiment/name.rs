@@ -15,7 +15,7 @@ const MOST_BYTES: usize = 80;
 /// The most settings in a title.
 const MOST_SETTINGS: usize = 4;
 /// Settings that no result depends on, or that speak for themselves.
-const ASIDE: [&str; 4] = ["title", "stop", "plot", "claim"];
+const ASIDE: [&str; 5] = ["title", "stop", "plot", "claim", "open"];
 
 impl Experiment {
     /// The name for files that are made of it: that of its file, the version that was asked for, and the settings that overrides give
@@ -238,7 +238,8 @@ mod tests {
                 "traffic.arrivals = { process = \"poisson\", rate = 0.3 }",
             ],
         ] {
-            assert_eq!(titles(&with(&[one])), titles(&with(&[other])));
+            let [one, other] = [with(&[one]), with(&[other])];
+            assert_eq!((one.name(), one.title()), (other.name(), other.title()));
         }
         // The last one counts, and the order does not.
         let [one, other] = [["seed=1", "run.messages=5", "seed=2"], ["seed=3", "seed=2", "run.messages=5"]];

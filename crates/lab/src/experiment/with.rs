@@ -11,7 +11,7 @@ use crate::experiment::document::{Tree, merge};
 use crate::experiment::schema::{is_top_level, place_of};
 
 /// The table of a file with the settings of single algorithms.
-const WITH: &str = "with";
+pub(super) const WITH: &str = "with";
 
 /// What may differ by algorithm. All series of a sweep meet the same messages on the same network.
 const SETTABLE: [&str; 6] = ["engine", "options", "root", "routing", "switching", "timing"];
@@ -208,13 +208,14 @@ mod tests {
 
     #[test]
     fn settings_that_make_no_difference_to_their_algorithm_are_told() {
-        let idle_of = |text: &str| -> Vec<String> {
-            let experiment = read(text, &[]).unwrap();
+        let idle_with = |text: &str, set: &[&str]| -> Vec<String> {
+            let experiment = read(text, set).unwrap();
             let points = experiment.points().unwrap();
             let jobs = experiment.jobs(&points).unwrap();
             let idle = experiment.idle_settings(&points, |index| jobs[index].idle_settings()).unwrap();
             idle.iter().map(ToString::to_string).collect()
         };
+        let idle_of = |text: &str| idle_with(text, &[]);
         let idle = |more: &str| idle_of(&FILE.replace("[with.spam]\n", &format!("[with.spam]\n{more}\n")));
         assert_eq!(idle(""), [""; 0]);
         let told = idle("timing.strip_delay = 3");
@@ -230,6 +231,15 @@ mod tests {
         // What is of use to one of the algorithms that have it is of use.
         let header = FILE.replace("buffer = 2 }", "buffer = 2 }\ntiming.strip_delay = 3");
         assert_eq!(idle_of(&header), [""; 0]);
+        // Given for an algorithm that another argument leaves out; the file's own tables may wait.
+        let told = idle_with(FILE, &["algorithm=dstm-1", "with.spam.switching.buffer=3"]);
+        let [told] = &told[..] else { panic!("{told:?}") };
+        assert!(
+            told.contains("with.spam.switching.buffer=3") && told.contains("no point has the algorithm `spam`"),
+            "{told}"
+        );
+        assert_eq!(idle_with(FILE, &["algorithm=dstm-1"]), [""; 0]);
+        assert_eq!(idle_with(FILE, &["with.spam.switching.buffer=3"]), [""; 0]);
     }
 
     #[test]

@@ -60,6 +60,7 @@ pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: P
         let before = |part: &Part| verdicts.clone().find(|before| before.text == part.text).map(Into::into);
         let changes = variations.iter().flat_map(|Variation { name: variation, settings, verdicts }| {
             verdicts.iter().map(|verdict| Change {
+                claim: (verdicts.len() > 1).then_some(verdict.claim.as_str()),
                 name: variation,
                 settings,
                 verdict: verdict.verdict,

@@ -25,6 +25,8 @@ impl<'a> From<&'a Part> for Sentence<'a> {
 /// A claim under a changed setting.
 #[derive(Clone, Debug)]
 pub struct Change<'a> {
+    /// The claim, where there are several.
+    pub claim: Option<&'a str>,
     /// What the change is called.
     pub name: &'a str,
     /// What it sets.
@@ -42,11 +44,12 @@ pub fn sensitivity(changes: &[Change<'_>]) -> Vec<Block> {
     if changes.is_empty() {
         return Vec::new();
     }
-    let text = "Sensitivity: the same tests with a setting changed. Told are the sentences whose verdict is another than above, or that are tested \
-                here alone, and the comparisons that turn round: certainly one way above, certainly the other way here.";
+    let text = "Sensitivity: the same tests with a setting changed. Listed are sentences with another verdict than above, or that are tested only here, and \
+                comparisons that certainly come out one way above and the other way here.";
     let mut blocks = vec![Block::Text(text.to_owned())];
     let mut details = Vec::new();
-    for Change { name, settings, verdict, section, sentences } in changes {
+    for Change { claim, name, settings, verdict, section, sentences } in changes {
+        let of_claim = claim.map_or_else(String::new, |claim| format!(" (claim `{claim}`)"));
         let mut changed = Vec::new();
         for (now, before) in sentences {
             if before.is_none_or(|before| before.verdict != now.verdict) {
@@ -54,7 +57,7 @@ pub fn sensitivity(changes: &[Change<'_>]) -> Vec<Block> {
             }
             changed.extend(before.iter().flat_map(|before| reversals(before.comparisons, now.comparisons)));
             details.push(vec![
-                Cell::Text((*name).to_owned()),
+                Cell::Text(format!("{name}{of_claim}")),
                 Cell::Text(now.text.to_owned()),
                 Cell::Verdict(now.verdict.into()),
                 Cell::Text(now.because.replace('\n', "; ")),
@@ -67,7 +70,7 @@ pub fn sensitivity(changes: &[Change<'_>]) -> Vec<Block> {
         };
         blocks.push(Block::Verdict {
             verdict: (*verdict).into(),
-            text: format!("{name}: {settings}"),
+            text: format!("{name}: {settings}{of_claim}"),
             because,
             source: section.map(str::to_owned),
         });

@@ -195,6 +195,12 @@ pub(crate) fn sample_variance(values: &[f64]) -> Option<f64> {
 
 /// The number that a Student-t variable exceeds in absolute value with probability 1 - `confidence`.
 pub(crate) fn t_quantile(degrees_of_freedom: usize, confidence: f64) -> f64 {
+    // Where the tails are long, the general algorithm fails at confidences near 1; these have closed forms.
+    match degrees_of_freedom {
+        1 => return 1.0 / (std::f64::consts::FRAC_PI_2 * (1.0 - confidence)).tan(),
+        2 => return confidence * (2.0 / ((1.0 - confidence) * (1.0 + confidence))).sqrt(),
+        _ => {}
+    }
     StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
         .map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, confidence)))
 }
@@ -228,6 +234,15 @@ mod tests {
             (199, 0.99, 2.601),
         ] {
             close(t_quantile(degrees, confidence), expected, 6e-4);
+        }
+        // Exact: cot(pi/2 x 1e-9), and sqrt(2 / (1e-9 x (2 - 1e-9))) nearly.
+        close(t_quantile(1, 1.0 - 1e-9) / 636_619_772.37, 1.0, 1e-6);
+        close(t_quantile(2, 1.0 - 1e-9) / 1e9f64.sqrt(), 1.0, 1e-6);
+        // The tails go down as the power of the degrees of freedom, and never up.
+        for degrees in 1..40 {
+            let quantiles = (1..=12).map(|nines| t_quantile(degrees, 1.0 - 0.1f64.powi(nines)));
+            let quantiles: Vec<f64> = quantiles.collect();
+            assert!(quantiles.is_sorted_by(|a, b| a < b), "{degrees}: {quantiles:?}");
         }
     }
 

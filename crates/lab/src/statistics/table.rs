@@ -384,7 +384,10 @@ mod tests {
         assert_eq!(of("latency.last.mean"), ["100.0", "102.0", "101.0", "103.0", "102.0", "104.0"]);
         assert_eq!(of("config_hash")[4], summaries[2].config_hash);
         // A setting and a figure of the same name are two columns.
-        let (swept, of_seeds) = points(&SWEPT.replace("\"traffic.arrivals.rate\" = ", "seed = ").replace("0.", ""));
+        let (swept, of_seeds) = points(&SWEPT.replace(
+            "sweep.traffic.arrivals.rate = [0.1, 0.2, 0.4]",
+            "traffic.arrivals.rate = 0.1\nsweep.seed = [1, 2, 4]",
+        ));
         let text = replications_csv(&swept, &of_seeds);
         let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
         assert_eq!(names.iter().filter(|name| name.ends_with("seed")).collect::<Vec<_>>(), [&"seed", &"result.seed"]);

@@ -119,7 +119,7 @@ fn join(
             let &remote = by_id.get(cable.remote).ok_or_else(no_record)?;
             if cable.remote_port > devices[remote].ports {
                 let Device { id, ports, .. } = devices[remote];
-                return Err(error(format!("port {} of `{id}`, which has {ports}", cable.remote_port)));
+                return Err(error(format!("there is no port {} of `{id}`, which has {ports}", cable.remote_port)));
             }
             let (here, there) = ((index, cable.port), (remote, cable.remote_port));
             let name = |(device, port): (usize, u32)| format!("port {port} of `{}`", devices[device].id);
@@ -229,7 +229,10 @@ fn read<'t>(file: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Top
             };
             let cable = words.cable(line).map_err(error)?;
             if cable.port > device.ports {
-                return Err(error(format!("port {} of `{}`, which has {}", cable.port, device.id, device.ports)));
+                return Err(error(format!(
+                    "there is no port {} of `{}`, which has {}",
+                    cable.port, device.id, device.ports
+                )));
             }
             cables += 1;
             if cables > 4 * MAX_NODES {
@@ -440,8 +443,8 @@ mod tests {
         assert!(with("[1] \"S1\"[3]").starts_with("x:6: port 1 of `H1` is joined to port 1 of `S1` already"));
         assert!(with("Hca 1 \"H2\"\n[1] \"H1\"[1]").starts_with("x:7: port 1 of `H1` is joined to port 1 of `S1` alr"));
         assert!(with("Hca 2 \"H2\"\n[2] \"H3\"[1]").starts_with("x:7: `H3` has no record;"));
-        assert!(with("Hca 1 \"H2\"\n[2] \"S1\"[4]").starts_with("x:7: port 2 of `H2`, which has 1"));
-        assert!(with("Hca 1 \"H2\"\n[1] \"S1\"[9]").starts_with("x:7: port 9 of `S1`, which has 8"));
+        assert!(with("Hca 1 \"H2\"\n[2] \"S1\"[4]").starts_with("x:7: there is no port 2 of `H2`, which has 1"));
+        assert!(with("Hca 1 \"H2\"\n[1] \"S1\"[9]").starts_with("x:7: there is no port 9 of `S1`, which has 8"));
         let pair = "Hca 1 \"H2\"\n[1] \"H3\"[1]\nHca 1 \"H3\"";
         assert!(with(pair).starts_with("x:7: adapters `H2` and `H3` are joined without a switch between them"));
         assert!(with("Swich 8 \"S3\"").starts_with("x:6: found `Swich`; did you mean `Switch`?"));

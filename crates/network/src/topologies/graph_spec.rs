@@ -176,6 +176,10 @@ impl<'t> Given<'t> {
     }
 }
 
+fn routers(count: u32) -> String {
+    if count == 1 { "1 router".to_owned() } else { format!("{count} routers") }
+}
+
 /// Whether a text that is no number of the kind that is expected is a whole number, and so a larger one.
 pub(super) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -236,7 +240,8 @@ impl GraphSpec {
         }
         if links > most {
             return Err(given.error(format!(
-                "an average degree of {degree} is too large for {nodes} routers: at most {}",
+                "an average degree of {degree} is too large for {}: at most {}",
+                routers(nodes),
                 nodes - 1
             )));
         }
@@ -248,9 +253,8 @@ impl GraphSpec {
         let nodes = given.nodes(1)?;
         let degree = given.required::<u32>("degree", "a whole number")?;
         if degree >= nodes {
-            return Err(
-                given.error(format!("a degree of {degree} is too large for {nodes} routers: at most {}", nodes - 1))
-            );
+            let of = routers(nodes);
+            return Err(given.error(format!("a degree of {degree} is too large for {of}: at most {}", nodes - 1)));
         }
         if u64::from(nodes) * u64::from(degree) % 2 == 1 {
             return Err(given.error(format!(
@@ -274,9 +278,12 @@ impl GraphSpec {
         let most = (nodes - 1) / 2 * 2;
         if degree % 2 == 1 || degree == 0 || degree > most {
             let nearest = if degree > most { most } else { (degree + 1).max(2).min(most) };
-            return Err(given.error(format!(
-                "a degree of {degree} does not fit {nodes} routers: an even number from 2 to {most}, such as {nearest}"
-            )));
+            let expected = if most == 2 {
+                "only 2 does".to_owned()
+            } else {
+                format!("an even number from 2 to {most}, such as {nearest}")
+            };
+            return Err(given.error(format!("a degree of {degree} does not fit {nodes} routers: {expected}")));
         }
         let rewire = given.required::<Decimal>("rewire", "a probability of at most six decimals")?;
         if rewire > Decimal::ONE {
@@ -433,6 +440,9 @@ mod tests {
         );
         assert!(build("random:nodes=256,degree=1.992188,seed=7").links() == 255);
         assert!(message("random:nodes=4,degree=4").contains("too large for 4 routers: at most 3"));
+        assert!(message("random:nodes=1,degree=1").contains("too large for 1 router: at most 0"));
+        assert!(message("regular:nodes=1,degree=2").contains("too large for 1 router: at most 0"));
+        assert!(message("small-world:nodes=4,degree=4,rewire=0").contains("does not fit 4 routers: only 2 does"));
         assert!(message("regular:nodes=7,degree=3").contains("8 routers or degree 4 can"));
         assert!(message("regular:nodes=7,degree=1").contains("8 routers or degree 2 can"));
         assert!(message("regular:nodes=8,degree=1").contains("at least 2"));

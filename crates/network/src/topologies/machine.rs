@@ -58,8 +58,13 @@ impl MachineSpec {
                     return Err(TopologyError::TooLarge { given: spec.to_owned(), routers, limit: MAX_ROUTERS });
                 }
                 if !has_slim_fly(q) {
-                    let below = (3..q).rev().find(|&q| has_slim_fly(q));
-                    let above = (q.max(2) + 1..=2 * q.max(2)).find(|&q| has_slim_fly(q));
+                    let fits = |q: u32| {
+                        2 * u128::from(q) * u128::from(q) <= MAX_ROUTERS as u128
+                            && SlimFly::link_count(q) <= MAX_LINKS as u128
+                    };
+                    let exists = |q: &u32| has_slim_fly(*q) && fits(*q);
+                    let below = (3..q).rev().find(exists);
+                    let above = (q.max(2) + 1..=2 * q.max(2)).find(exists);
                     let nearest: Vec<String> = below.into_iter().chain(above).map(|q| format!("`q={q}`")).collect();
                     return Err(given.error(format!(
                         "`q={q}` is not a prime power from 3 on: the nearest is {}",

@@ -68,7 +68,8 @@ pub(super) fn not_readable(error: &StoreError) -> Refusal {
             let file = error.path.display();
             Refusal::BadInput(format!("`{file}` is not a result store: {reason}; choose another file"))
         }
-        _ => Refusal::bad_input(error),
+        StoreProblem::Newer(_) | StoreProblem::Unreadable(_) => Refusal::bad_input(error),
+        _ => Refusal::Failed(error.to_string()),
     }
 }
 

@@ -50,9 +50,9 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 self.enter(channel, packet);
             }
             self.crossed.push(channel as u32);
-            if let Some(selector) = &mut self.selector
-                && selector.counts_flits()
+            if self.counts_flits
                 && channel < self.wiring.links
+                && let Some(selector) = &mut self.selector
             {
                 selector.crossed(ChannelId::new(channel as u32), 1);
             }

@@ -166,6 +166,8 @@ pub struct SwitchEngine<'a, O> {
     candidates: Vec<ChannelId>,
     /// Which of several free channels up a packet takes, unless it is the one that was given a packet least recently.
     selector: Option<Selector>,
+    /// Whether that depends on the flits that have crossed them.
+    counts_flits: bool,
     /// Scratch: those that are free.
     open: Vec<ChannelId>,
     no_route: Option<NoRoute>,
@@ -194,6 +196,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             from: NIL,
             read: 0,
         };
+        let selector = config.selection.map(|selection| Selector::new(selection, config.seed, wiring.links));
         let memory = match config.organization {
             Organization::Central { chunks, header_chunks } => {
                 Memory::Central(Box::new(Central::new(&wiring, &config, chunks, header_chunks)))
@@ -231,7 +234,8 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             memory,
             decision: Decision::default(),
             candidates: Vec::new(),
-            selector: config.selection.map(|selection| Selector::new(selection, config.seed, wiring.links)),
+            counts_flits: selector.as_ref().is_some_and(Selector::counts_flits),
+            selector,
             open: Vec::new(),
             no_route: None,
             moved: false,

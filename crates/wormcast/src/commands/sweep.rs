@@ -199,7 +199,7 @@ fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let Refinement { budget, spent, widest, undecided, unfinished, .. } = refined.refinement;
     let short = unfinished.map_or(String::new(), |value| {
-        format!(" (the last of them at {value}, which takes more; they are in the store, and in no table)")
+        format!(" (the last of them at {value}, where they do not suffice: they are in the store, but in no table)")
     });
     writeln!(out, "Added {spent} of {budget} replications{short}: {}", left(widest, undecided))?;
     Ok(out.flush()?)
@@ -208,10 +208,9 @@ fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
 /// What a refinement has left: the widest interval that more values would narrow, and the widest in which they would not.
 fn left(widest: Option<f64>, undecided: Option<f64>) -> String {
     const REPLICATIONS: &str =
-        "is left in which no more values, but more replications would decide (`compare --until-decided`)";
-    let narrowed = widest.map(|width| {
-        format!("an interval of {:.0}% is left, the widest that a larger budget would narrow", 100.0 * width)
-    });
+        "needs more replications at its ends, not more values between them (`compare --until-decided`)";
+    let narrowed =
+        widest.map(|width| format!("the widest interval that more replications would narrow is {:.0}%", 100.0 * width));
     let decided = undecided.map(|width| format!("an interval of {:.0}% {REPLICATIONS}", 100.0 * width));
     match (narrowed, decided) {
         (Some(narrowed), Some(decided)) => format!("{narrowed}; {decided}"),
@@ -273,9 +272,9 @@ fn publish(
     let old = std::fs::read(&table).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     if let Some(had) = old.ok().and_then(|old| replaced(&old, summaries)) {
         let (table, another) = (table.display(), if places.name().is_some() { "another `--name`" } else { "`--name`" });
-        Failure::warn(&format!(
-            "`{table}` {had}, and is replaced: the store keeps what it has of them, and {another} gives files another name"
-        ));
+        let kept =
+            if had.contains("results of other settings") { "the store keeps what it has of them, and " } else { "" };
+        Failure::warn(&format!("`{table}` {had}, and is replaced: {kept}{another} gives files another name"));
     }
     write(".csv", csv(summaries).as_bytes())?;
     let figures = experiment.figures();
@@ -481,10 +480,10 @@ fn too_short(summary: &PointSummary) -> String {
 
 /// What windows that are too short for loads mean, once for all points.
 const TOO_SHORT: &str = "Too short: beyond saturation all nodes are busy and in step, so a window that is shorter than 20 times what a node needs for a message \
-                         counts too much or too little, in all replications alike. Set `run.messages` to the number that is named.";
+                         counts too much or too little, in all replications alike. Set `run.messages` to the number that is named there, or the largest of several.";
 
 /// What unsettled means, once for all points.
-const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Set `run.messages` to the number that is named, or raise \
+const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Set `run.messages` to the number that is named there, or the largest of several, or raise \
                          `stop.max_replications`; if the mean goes on growing with the window, the load is more than the network carries.";
 
 /// What unmeasured messages mean, once for all points.
@@ -501,8 +500,8 @@ mod tests {
 
     #[test]
     fn both_kinds_of_intervals_that_are_left_are_named() {
-        let narrowed = "an interval of 13% is left, the widest that a larger budget would narrow";
-        let decided = "is left in which no more values, but more replications would decide (`compare --until-decided`)";
+        let narrowed = "the widest interval that more replications would narrow is 13%";
+        let decided = "needs more replications at its ends, not more values between them (`compare --until-decided`)";
         assert_eq!(left(Some(0.13), None), narrowed);
         assert_eq!(left(Some(0.13), Some(0.2)), format!("{narrowed}; an interval of 20% {decided}"));
         assert_eq!(left(None, Some(0.2)), format!("an interval of 20% {decided}"));

@@ -232,7 +232,9 @@ fn deadlocks_with_failed_links_recommend_a_command_with_these() {
     let swept = folder.run(&["sweep", "x.toml", "--set", "sweep.faults.random=[2,3,4]", "--jobs", "1"]);
     let swept = recommended(&swept.stderr);
     assert!((1..=3).contains(&swept.len()), "{swept:?}");
-    swept.iter().for_each(|command| explains(command));
+    for command in &swept {
+        explains(command);
+    }
     // Links that the file names, as it names them, and who knows of them.
     let set = ["--set=faults={ links = [\"0,0-1,0\"], information = \"local\" }", "--set=algorithm=dstm-1"];
     let local = folder.run(&[&["simulate", "x.toml"], &set[..]].concat());
@@ -580,6 +582,9 @@ fn a_list_is_no_table() {
         ("traffic.multicast=[3]", "`traffic.multicast` is a list: expected a table"),
         ("stop=[0.9]", "`stop` is a list: expected a table"),
         ("timing=[]", "`timing` is a list: expected a table"),
+        ("run.mode={steady={}}", "`run.mode` is a table: expected one of steady, "),
+        ("engine={auto={}}", "`engine` is a table: expected one of auto, "),
+        ("switching.selection={random=1}", "`switching.selection` is a table: expected one of "),
         ("plot=['run.messages']", "`plot` is a list: expected a table"),
     ] {
         refused(&[&format!("--set={setting}")], expected);

@@ -267,11 +267,19 @@ impl Selective for MaskMulticast {
         };
         let around = Mask::around(masks.wanted.iter().copied());
         let within = masks.within().into_iter().min_by_key(|&mask| masks.rank(mask)).map(text).unwrap_or_default();
+        // Every mask that has them all has what the smallest one names.
+        let grid = self.trees.grid();
+        let (x, y) = (around.at.0 | around.mask.0, around.at.1 | around.mask.1);
+        let nearest = if x < grid.extents()[0] && y < grid.extents()[1] {
+            format!("the nearest are {}, which has them all, and {within}, the largest of them", text(around))
+        } else {
+            format!(
+                "the nearest is {within}, the largest of them, as a mask that has them all names nodes beyond the mesh"
+            )
+        };
         Some(format!(
-            "sends to 2^n nodes that an address and a mask name, and these {} are not such a set; the nearest are {}, which has them all, and {within}, the largest of \
-             them; with the option `cover`, several masks reach them",
+            "sends to 2^n nodes that an address and a mask name, and these {} are not such a set; {nearest}; with the option `cover`, several masks reach them",
             masks.wanted.len(),
-            text(around),
         ))
     }
 }

@@ -102,12 +102,17 @@ fn write_course(
     Ok(())
 }
 
+/// With three decimals, or as many digits if these would be zeros.
+fn microseconds(time: f64) -> String {
+    if time < 0.001 { format!("{time:.2e}") } else { format!("{time:.3}") }
+}
+
 fn write_latencies(out: &mut dyn Write, result: &RunResult, cycle_ns: f64) -> io::Result<()> {
     let latency =
         |distribution: &Distribution| match (distribution.mean, distribution.p50, distribution.p99, distribution.max) {
             (Some(mean), Some(p50), Some(p99), Some(max)) => format!(
-                "mean {mean:.1} cycles ({:.3} µs), median {p50:.0}, 99% {p99:.0}, largest {max:.0}",
-                mean * cycle_ns / 1000.0
+                "mean {mean:.1} cycles ({} µs), median {p50:.0}, 99% {p99:.0}, largest {max:.0}",
+                microseconds(mean * cycle_ns / 1000.0)
             ),
             _ => NOTHING.to_owned(),
         };
