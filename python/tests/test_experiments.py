@@ -1,5 +1,7 @@
 """Experiments and their results."""
 
+import csv
+import io
 import json
 import os
 import pickle

@@ -275,6 +275,15 @@ def test_an_analysis_refuses_and_warns_of_what_makes_no_difference():
     ]:
         with pytest.raises(wc.InputError, match=said):
             wrong()
+    with pytest.warns(UserWarning, match="`sample` makes no difference: 16 routers with nodes are all measured"):
+        wc.analyse(mesh, routing="up-down", sample=30)
+    for wrong, said in [
+        (lambda: wc.analyse(mesh, routing="up-down", sample=29), "sample"),
+        (lambda: wc.analyse(mesh, tables="x", sample=30), "sample: routes by tables are all followed"),
+        (lambda: wc.analyse(mesh, tables="x", seed=4), "seed: forwarding tables have none"),
+    ]:
+        with pytest.raises(wc.InputError, match=said):
+            wrong()
     torus = wc.Network("torus:4x4")
     assert repr(wc.analyse(torus, "dstm-1", failed_links=[(0, 1)])) == repr(wc.analyse(torus, "dstm-1", failed_links=["0-1"]))
     assert wc.analyse(torus, routing="up-down", root=6).to_dict() == wc.analyse(torus, routing="up-down", root="2,1").to_dict()
@@ -286,6 +295,11 @@ def test_an_analysis_is_that_of_the_command(command):
         words = [word for key, value in settings.items() for word in (f"--{key.replace('_', '-')}", str(value))]
         printed = command("routing", "--topology", "mesh:4x4", "--algorithm", "dual-path", *words, "--format", "json")
         assert found.to_dict() == json.loads(printed.stdout)
+    random = "random:nodes=200,degree=4,seed=1"
+    found = wc.analyse(random, routing="up-down", sample=50, seed=3)
+    printed = command("routing", "--topology", random, "--routing", "up-down", "--sample", "50", "--seed", "3", "--format", "json")
+    assert found.to_dict() == json.loads(printed.stdout) and found.sample and found.sample["destinations"] == 50
+    assert found.loads is None and wc.analyse(random, routing="up-down").sample is None
     assert bool(wc.analyse("mesh:4x4", "dual-path", consumption_ports=4))
     unsafe = wc.analyse("mesh:4x4", "dual-path", consumption_ports=2)
     assert not unsafe and unsafe.cycle and "can deadlock" in repr(unsafe)

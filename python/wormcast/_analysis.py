@@ -65,7 +65,7 @@ class Analysis:
 
     @property
     def average_distance(self) -> float | None:
-        """The mean length of routes between routers with nodes, in hops."""
+        """The mean length of routes between routers with nodes, in hops: an estimate if there is a :attr:`sample`."""
         found: float | None = self._report["average_distance"]
         return found
 
@@ -135,7 +135,7 @@ def analyse(
         lanes: A file of the service levels of paths, as ``saquery -p`` prints them, or lines of source, address and level.
         sl2vl: A file of the virtual lanes of service levels, as OpenSM writes it to ``opensm-sl2vl.dump``.
         root: The root of up*/down*.
-        seed: The seed of algorithms and routings that make random choices.
+        seed: The seed of algorithms and routings that make random choices, and of ``sample``.
         options: The algorithm's own options.
         failed_links: Links that have failed, each as ``"0-1"`` or as the routers at its ends.
         local_information: Whether only the nodes at both ends know of them.
@@ -146,7 +146,7 @@ def analyse(
             ``"synchronous-together"``.
         reservation: How independent branches are reserved.
         reachable: The most steps of a search that decides whether a deadlock can be reached.
-        sample: Estimate distances from the routes to so many destinations, drawn at random with ``seed``, instead of measuring those of all pairs.
+        sample: Estimate distances from the routes to so many routers with nodes, at least 30, drawn at random with ``seed``, instead of measuring those of all pairs.
 
     Raises:
         InputError: If there is no such algorithm, routing or file, or the settings are not for worms of this kind.
@@ -162,7 +162,7 @@ def analyse(
     consumption_ports = whole("consumption_ports", consumption_ports, 1, 32)
     virtual_channels = whole("virtual_channels", virtual_channels, 1, 64)
     reachable = whole("reachable", reachable, 1, 2**64 - 1)
-    sample = whole("sample", sample, 2, 2**32 - 1)
+    sample = whole("sample", sample, 30, 2**32 - 1)
     if sample is not None and tables is not None:
         raise _native.InputError("sample: routes by tables are all followed: leave it out")
     beside = {"multicast_tables": multicast_tables, "groups": groups, "lanes": lanes, "sl2vl": sl2vl}
@@ -202,8 +202,9 @@ def analyse(
         raise _native.InputError("expected an algorithm, a routing, or forwarding tables")
     if routing is not None:
         return _found(network, *_native.analyse_routing(network._native, routing, root, seed, given))
-    if root is not None:
-        raise _native.InputError("root: forwarding tables have none: leave it out")
+    if root is not None or seed != 0:
+        name = "root" if root is not None else "seed"
+        raise _native.InputError(f"{name}: forwarding tables have none: leave it out")
     files = [None if file is None else file_text(name, file) for name, file in beside.items()]
     return _found(network, *_native.analyse_tables(network._native, file_text("tables", tables), files, branching, given))
 

@@ -10,7 +10,7 @@ use wormcast_routing::{ClosedForm, RoutesTo, RoutingRelation, TurnSet, survey_to
 /// The destinations to which routes are measured, drawn from all routers that have nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// How many, at least two.
+    /// How many. Intervals are not to be trusted below some [30](Self::LEAST).
     pub destinations: usize,
     /// The seed of the draw.
     pub seed: u64,
@@ -19,13 +19,13 @@ pub struct Sample {
 /// What the distances of a report are estimated from, and how well.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sampled {
-    /// The routers to which routes were measured, from all others.
+    /// The routers with nodes to which routes were measured, from all others.
     pub destinations: usize,
     /// The routers that they were drawn from.
     pub of: usize,
     /// The seed of the draw.
     pub seed: u64,
-    /// The half-width of the 95% interval of the average distance between routers.
+    /// The half-width of the 95% interval of the average distance between routers; `None` if all that were drawn are alike, which says nothing of those that were not.
     pub average_distance_half_width: Option<f64>,
     /// And of that between nodes.
     pub node_distance_half_width: Option<f64>,
@@ -53,7 +53,7 @@ pub struct SampledTurns {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Mean {
     pub(crate) value: f64,
-    pub(crate) half_width: f64,
+    pub(crate) half_width: Option<f64>,
 }
 
 /// What a sample says of the routes between all pairs.
@@ -67,13 +67,17 @@ pub(crate) struct Routes {
 }
 
 impl Sample {
+    /// The fewest destinations that are drawn: of fewer, one that differs from the others is too often missed.
+    pub const LEAST: u32 = 30;
+
     /// Why it makes no difference: then all pairs are measured.
     pub fn is_idle(self, relation: &dyn RoutingRelation) -> Option<String> {
         let all = destinations(relation.network()).count();
         if <dyn ClosedForm>::of(relation).is_some() {
             return Some(format!("distances of `{}` are known without a search", relation.name()));
         }
-        (all <= self.destinations).then(|| format!("there are only {all} destinations, and all are measured"))
+        let routers = if all == 1 { "1 router" } else { &format!("{all} routers") };
+        (all <= self.destinations).then(|| format!("{routers} with nodes are all measured"))
     }
 
     /// Measures the routes to routers drawn at random, all of them equally likely, each at most once.
@@ -95,17 +99,17 @@ impl Sample {
         // Each destination stands for as many as there are for each that was drawn; all send over the same channels.
         let loads: Vec<(f64, f64)> = routes.iter().map(|to| (to.node_hops as f64, 1.0)).collect();
         let each = of as f64 / network.channels().max(1) as f64;
-        let mean_load = ratio(&loads, of).map(|Mean { value, half_width }| (value * each, half_width * each));
+        let mean_load = ratio(&loads, of);
         Routes {
             sampled: Sampled {
                 destinations: count,
                 of,
                 seed: self.seed,
-                average_distance_half_width: average_distance.map(|mean| mean.half_width),
-                node_distance_half_width: node_distance.map(|mean| mean.half_width),
+                average_distance_half_width: average_distance.and_then(|mean| mean.half_width),
+                node_distance_half_width: node_distance.and_then(|mean| mean.half_width),
                 longest: routes.iter().map(|to| to.longest).max().unwrap_or(0),
-                mean_load: mean_load.map(|(mean, _)| mean),
-                mean_load_half_width: mean_load.map(|(_, half_width)| half_width),
+                mean_load: mean_load.map(|mean| mean.value * each),
+                mean_load_half_width: mean_load.and_then(|mean| mean.half_width).map(|half_width| half_width * each),
                 turns: None,
             },
             average_distance,
@@ -144,7 +148,7 @@ fn destinations(network: &Network) -> impl Iterator<Item = RouterId> + '_ {
 }
 
 /// The ratio of the totals of two quantities in a population of `of`, from those of some members drawn without replacement, with a 95% interval (Cochran 1977,
-/// chapter 6); `None` for fewer than two.
+/// chapter 6), unless all that were drawn are alike and others are left; `None` for fewer than two.
 fn ratio(drawn: &[(f64, f64)], of: usize) -> Option<Mean> {
     let count = drawn.len();
     let (above, below) = drawn.iter().fold((0.0, 0.0), |(above, below), &(a, b)| (above + a, below + b));
@@ -156,7 +160,10 @@ fn ratio(drawn: &[(f64, f64)], of: usize) -> Option<Mean> {
     let left_out = 1.0 - count as f64 / of as f64;
     let variance = left_out * squares / (count - 1) as f64 / count as f64;
     let quantile = StudentsT::new(0.0, 1.0, (count - 1) as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975));
-    Some(Mean { value, half_width: quantile * variance.max(0.0).sqrt() / (below / count as f64) })
+    let half_width = quantile * variance.max(0.0).sqrt() / (below / count as f64);
+    // Not what rounding leaves of equal ones.
+    let tells = count == of || half_width > 1e-12 * value.abs();
+    Some(Mean { value, half_width: tells.then_some(half_width) })
 }
 
 #[cfg(test)]
@@ -181,6 +188,7 @@ mod tests {
         for seed in 0..1000 {
             let found = Sample { destinations, seed }.routes(relation.as_ref());
             let Mean { value, half_width } = found.average_distance.unwrap();
+            let half_width = half_width.unwrap();
             held += u32::from((value - truth).abs() <= half_width);
             would += u32::from((value - truth).abs() <= half_width * times);
         }
@@ -211,14 +219,37 @@ mod tests {
     fn ratios_are_those_computed_by_hand() {
         // 2 + 3 + 7 hops over 1 + 2 + 3 pairs: 2 a pair; 0, -1 and 1 are left, so the variance is (1 - 3/12) x 2/2 / 3 = 1/4.
         let found = ratio(&[(2.0, 1.0), (3.0, 2.0), (7.0, 3.0)], 12).unwrap();
-        assert!((found.value - 2.0).abs() < 1e-12 && (found.half_width - 4.3027 * 0.5 / 2.0).abs() < 1e-3, "{found:?}");
+        assert!((found.value - 2.0).abs() < 1e-12, "{found:?}");
+        assert!((found.half_width.unwrap() - 4.3027 * 0.5 / 2.0).abs() < 1e-3, "{found:?}");
         assert_eq!(ratio(&[(2.0, 1.0)], 12), None);
+        // Three alike of twelve say nothing of the other nine; of three they are all.
+        let alike = [(2.0, 1.0); 3];
+        assert_eq!(ratio(&alike, 12), Some(Mean { value: 2.0, half_width: None }));
+        assert_eq!(ratio(&alike, 3), Some(Mean { value: 2.0, half_width: Some(0.0) }));
+    }
+
+    /// Of destinations that are all alike, as many as there are have the same mean.
+    #[test]
+    fn no_node_sends_to_itself() {
+        for spec in ["butterfly:2x3", "omega:2x4"] {
+            let network = network(spec);
+            let relation = routing_by_name("destination-tag", &network, &RoutingOptions::default()).unwrap();
+            let load = wormcast_routing::link_load(relation.as_ref()).unwrap();
+            let found = Sample { destinations: 2, seed: 0 }.routes(relation.as_ref()).sampled;
+            assert!((found.mean_load.unwrap() - load.mean).abs() < 1e-9, "{spec}: {found:?}");
+            assert_eq!((found.mean_load_half_width, found.average_distance_half_width), (None, None));
+        }
     }
 
     /// All of a network are the network, whatever their order.
     #[test]
     fn a_sample_of_all_has_no_error() {
-        for (spec, routing) in [("random:nodes=60,degree=4,seed=1", "turn-prohibition"), ("bmin:2x3", "turnaround")] {
+        for (spec, routing) in [
+            ("random:nodes=60,degree=4,seed=1", "turn-prohibition"),
+            ("bmin:2x3", "turnaround"),
+            ("butterfly:2x3", "destination-tag"),
+            ("omega:2x4", "destination-tag"),
+        ] {
             let network = network(spec);
             let relation = routing_by_name(routing, &network, &RoutingOptions::default()).unwrap();
             let exact = survey(relation.as_ref());
@@ -227,7 +258,7 @@ mod tests {
                 Sample { destinations: 1000, seed: 4 }.routes(relation.as_ref());
             let same = |found: Option<Mean>, exact: Option<f64>| {
                 let Mean { value, half_width } = found.unwrap();
-                (value - exact.unwrap()).abs() < 1e-9 && half_width.abs() < 1e-9
+                (value - exact.unwrap()).abs() < 1e-9 && half_width.unwrap().abs() < 1e-9
             };
             assert!(all_found && sampled.destinations == sampled.of);
             assert!(same(average_distance, exact.average_distance) && same(node_distance, exact.node_distance));

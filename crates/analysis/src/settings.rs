@@ -27,7 +27,7 @@ pub struct Settings {
     pub reachable: Option<u64>,
     /// How many prohibited turns are listed at most. `None`: all.
     pub listed_turns: Option<usize>,
-    /// The destinations to which routes are measured. `None`: all, with the load of each link.
+    /// The destinations to which routes are measured. `None`: all, with the load of each link. Routes by forwarding tables are all followed in any case.
     pub sample: Option<Sample>,
 }
 

@@ -1,5 +1,6 @@
 //! Forwarding tables: read, analysed, and made for routings.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ fn walk(network: &Arc<Network>, tables: &ForwardingTables, source: NodeId, addre
 /// Everything that the analysis says, by walking every message's way.
 fn check_report(network: &Arc<Network>, tables: &ForwardingTables, report: &TablesReport) {
     let (mut pairs, mut failing, mut ways, mut hops, mut longest) = (0, 0, 0u64, 0, 0);
+    // By the routers of both nodes: how many ways there are, and their hops.
+    let mut between: BTreeMap<(RouterId, RouterId), (usize, usize)> = BTreeMap::new();
     let mut load = vec![0u64; network.channels()];
     for destination in network.node_ids() {
         let addresses = tables.addresses_of(Target::Node(destination));
@@ -61,6 +64,11 @@ fn check_report(network: &Arc<Network>, tables: &ForwardingTables, report: &Tabl
                 };
                 ways += u64::from(!way.is_empty());
                 hops += way.len();
+                let ends = [source, destination].map(|node| network.router_of(node));
+                if ends[0] != ends[1] {
+                    let (count, total) = between.entry((ends[0], ends[1])).or_default();
+                    (*count, *total) = (*count + 1, *total + way.len());
+                }
                 longest = longest.max(way.len() as u32);
                 for channel in way {
                     load[channel.index()] += 1;
@@ -73,7 +81,10 @@ fn check_report(network: &Arc<Network>, tables: &ForwardingTables, report: &Tabl
     assert_eq!(report.survey.connected, failing == 0);
     if failing == 0 {
         assert_eq!(report.survey.diameter, Some(longest));
-        assert_eq!(report.survey.average_distance, (ways > 0).then(|| hops as f64 / ways as f64));
+        assert_eq!(report.survey.node_distance, (ways > 0).then(|| hops as f64 / ways as f64));
+        let means = between.values().map(|&(count, total)| total as f64 / count as f64);
+        let average = means.sum::<f64>() / between.len() as f64;
+        assert!(report.survey.average_distance.map_or(ways == 0, |found| (found - average).abs() < 1e-9));
     }
     assert!((report.load.max - load.iter().max().copied().unwrap_or(0) as f64).abs() < 1e-9);
     let mean = load.iter().sum::<u64>() as f64 / load.len().max(1) as f64;
@@ -286,6 +297,23 @@ Switch 8 \"right\"
 Hca 1 \"a\"
 Hca 2 \"b\"
 ";
+
+/// Switches with three, one, one and no hosts: routers count once, nodes as often as they are.
+#[test]
+fn averages_over_routers_and_over_nodes_are_two() {
+    let text = "Switch 8 \"a\"\n[1] \"b\"[1]\n[2] \"H\"[1]\n[3] \"I\"[1]\n[4] \"J\"[1]\nSwitch 8 \"b\"\n[2] \"c\"[1]\n\
+                Switch 8 \"c\"\n[2] \"d\"[1]\n[3] \"K\"[1]\nSwitch 8 \"d\"\n[2] \"L\"[1]\n\
+                Hca 1 \"H\"\nHca 1 \"I\"\nHca 1 \"J\"\nHca 1 \"K\"\nHca 1 \"L\"\n";
+    let network = FileFormat::Fabric.parse("line", text).unwrap();
+    let relation = routing("up-down", &network);
+    let tables = choose_tables(relation.as_ref(), false).unwrap().tables;
+    let report = analyse_tables(&tables);
+    check_report(&network, &tables, &report);
+    // a to c and d 2 and 3, c to d 1; of pairs of nodes 3, 3 and 1.
+    assert_eq!(report.survey.average_distance, Some(2.0));
+    assert_eq!(report.survey.node_distance, Some((3.0 * 2.0 + 3.0 * 3.0 + 1.0) / 7.0));
+    assert_eq!(survey(relation.as_ref()), report.survey);
+}
 
 #[test]
 fn a_dump_is_matched_by_identifiers_and_ports() {

@@ -130,8 +130,11 @@ fn spaced(value: &str) -> String {
     }
     let mut text = String::new();
     let mut quote = None;
-    for c in value.chars() {
+    let mut characters = value.chars();
+    while let Some(c) = characters.next() {
         match (quote, c) {
+            // What is escaped ends no text.
+            (Some('"'), '\\') => text.extend([c].into_iter().chain(characters.next())),
             (Some(open), _) if c == open => {
                 quote = None;
                 text.push('"');

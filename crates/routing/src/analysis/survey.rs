@@ -38,8 +38,15 @@ impl Lengths {
 
     /// The distance from one router to another with so many pairs of nodes; `None`: there is no route. Routers without nodes are not
     /// ends.
+    #[inline]
     pub(crate) fn add(&mut self, pairs: usize, hops: Option<u32>) {
-        let pairs = pairs as u64;
+        self.add_but(pairs, 0, hops);
+    }
+
+    /// The same where some of these pairs are of one node, which sends nothing to itself.
+    #[inline]
+    fn add_but(&mut self, pairs: usize, own: usize, hops: Option<u32>) {
+        let (pairs, node_pairs) = (pairs as u64, (pairs - own) as u64);
         if pairs == 0 {
             return;
         }
@@ -50,8 +57,8 @@ impl Lengths {
         self.pairs += 1;
         self.total += u64::from(hops);
         self.longest = self.longest.max(hops);
-        self.node_pairs += pairs;
-        self.node_total += pairs * u64::from(hops);
+        self.node_pairs += node_pairs;
+        self.node_total += node_pairs * u64::from(hops);
     }
 
     /// Adds what was added to another one.
@@ -166,7 +173,7 @@ pub(crate) fn for_each_target(relation: &dyn RoutingRelation, targets: &[RouterI
     let starts = || network.router_ids().filter(|router| nodes_at[router.index()] > 0);
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
-    let (mut frontier, mut next) = (Vec::new(), Vec::new());
+    let (mut frontier, mut next, mut own) = (Vec::new(), Vec::new(), Vec::new());
     for (searched, &target) in targets.iter().enumerate() {
         step("measuring routes", "destinations", searched, targets.len());
         // hops[c]: from the start of channel c to the target.
@@ -198,12 +205,16 @@ pub(crate) fn for_each_target(relation: &dyn RoutingRelation, targets: &[RouterI
             }
             std::mem::swap(&mut frontier, &mut next);
         }
+        // Where links lead one way, a node sends from another router than it receives at.
+        own.clear();
+        own.extend(network.nodes_of(target).map(|node| network.entry_of(node)).filter(|&entry| entry != target));
         let mut lengths = Lengths::new();
         for source in starts().filter(|&source| source != target) {
             relation.candidates(source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
             let nodes = nodes_at[source.index()] as usize * network.nodes_of(target).len();
-            lengths.add(nodes, shortest.filter(|&hops| hops != u32::MAX));
+            let of_one_node = own.iter().filter(|&&entry| entry == source).count();
+            lengths.add_but(nodes, of_one_node, shortest.filter(|&hops| hops != u32::MAX));
         }
         found(lengths);
     }

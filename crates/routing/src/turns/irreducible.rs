@@ -20,12 +20,15 @@ impl TurnSet {
     ///
     /// A turn from channel p to q, and so from q' back to p', closes a cycle if q leads to p; or if q leads to q' and p' to p:
     /// then a worm takes the turn in both directions. Reach is computed in the order of a numbering, for 512
-    /// channels at a time: O(turns x channels / 512) steps, 64 bytes a channel; on as many threads as the machine has where the network is large.
+    /// channels at a time: O(turns x channels / 512) steps; on several threads where the network is large, each with 64 bytes a channel and a gigabyte in all.
     pub fn irreducible(&self, network: &Network) -> Option<bool> {
         /// Channels from which threads pay off.
         const LARGE: usize = 1 << 13;
-        let threads = if network.channels() < LARGE { 1 } else { processors() };
-        self.irreducible_on(network, threads)
+        /// The memory that threads share.
+        const MEMORY: usize = 1 << 30;
+        let fits = MEMORY / (size_of::<Reach>() * network.channels().max(1));
+        let most = if network.channels() < LARGE { 1 } else { processors() };
+        self.irreducible_on(network, most.min(network.channels() / BLOCK).min(fits).max(1))
     }
 
     fn irreducible_on(&self, network: &Network, threads: usize) -> Option<bool> {

@@ -96,8 +96,8 @@ fn subject(state: &State, given: &Given, network: &Arc<Network>) -> Result<Subje
     }
     match (given.get("tables"), given.get("algorithm"), given.get("routing")) {
         (Some(file), None, None) => {
-            let of_others = ["root", "seed", "information", "option", "failed"];
-            given.without(&of_others, "about an algorithm or a routing, which tables are not")?;
+            given.without(&["failed", "information"], "about failed links, and links fail only for an algorithm")?;
+            given.without(&["root", "seed", "option"], "about an algorithm or a routing, which tables are not")?;
             if given.get("multicast_tables").is_none() {
                 given.without(&["groups", "branching"], "about multicast tables, of which none are given")?;
             }

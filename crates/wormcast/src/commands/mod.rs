@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
-use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec, misleading_name};
+use crate::network::{ChannelId, Network, TOPOLOGY_FORMS, TopologySpec, misleading_name};
 use crate::program;
 use crate::work;
 
@@ -161,6 +161,11 @@ fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), 
 }
 
 /// Writes a line of a text report: what it is, and its value, aligned.
+/// A link that has failed, by the routers at its ends.
+fn failed_link_text(network: &Network, link: ChannelId) -> String {
+    network.link_label(link).replace(" -> ", " - ")
+}
+
 fn write_figure(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::io::Result<()> {
     writeln!(out, "  {name:<18}{value}")
 }

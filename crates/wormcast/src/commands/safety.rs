@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::analysis::AnalysisError;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{Experiment, Job, Point, PointSpec, SweepSafety, sweep_safety};
@@ -60,6 +61,13 @@ fn deadlock_warning(experiment: &Experiment, spec: &PointSpec, scenario: &Scenar
     }
     let algorithm = &spec.algorithm;
     let found = format!("the static analysis finds that worms of `{algorithm}` can deadlock here");
+    // `routing` has no analysis of worms that are bound to more channels than there are.
+    let config = scenario.engine_config();
+    let bound = scenario.algorithm().dependencies_with(config.branching()).bound_channels();
+    if scenario.switch_config().is_none() && config.ports.consumption < bound {
+        let (algorithm, given) = (algorithm.clone(), config.ports.consumption);
+        return Some(format!("{found}: {}", AnalysisError::TooFewConsumptionPorts { algorithm, bound, given }));
+    }
     Some(match analysis_command(experiment, spec, scenario, seed) {
         Some(command) => format!("{found}: see `{command}`"),
         None => format!("{found}, on the links that have not failed"),
@@ -123,6 +131,8 @@ pub(super) fn analysis_command(
     }
     let routing = spec.routing.as_deref().and_then(|name| RoutingDescriptor::named(name).ok());
     let draws = Descriptor::named(&spec.algorithm).is_ok_and(|named| named.draws_on(scenario.network(), routing));
+    let request = spec.request(seed).ok()?;
+    let seed = request.tree_seed.unwrap_or(request.seed);
     if draws && seed != 0 {
         add("--seed", seed.to_string());
     }

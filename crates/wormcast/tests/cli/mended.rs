@@ -1,5 +1,7 @@
 //! What users stumbled over, and may not again.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::folder::Folder;
@@ -228,7 +230,29 @@ fn deadlocks_with_failed_links_recommend_a_command_with_these() {
     // Without the failed links there are other trees.
     let failed = folder.run(&["simulate", "x.toml", "--format", "json"]);
     let failed: serde_json::Value = serde_json::from_str(&failed.stdout).unwrap();
-    assert_eq!(failed["failed_links"].as_array().unwrap().len(), 3);
+    // The same links, from either end: `0,0 - 1,0` here, `0-1` or `1-0` in the command.
+    let number = |text: &str| {
+        let (x, y) = text.split_once(',').unwrap();
+        x.parse::<u32>().unwrap() + 4 * y.parse::<u32>().unwrap()
+    };
+    let sorted = |one: u32, other: u32| (one.min(other), one.max(other));
+    let of_run: BTreeSet<(u32, u32)> = failed["failed_links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| link.as_str().unwrap().split_once(" - ").unwrap())
+        .map(|(one, other)| sorted(number(one), number(other)))
+        .collect();
+    let of_command: BTreeSet<(u32, u32)> = run
+        .windows(2)
+        .filter(|words| words[0] == "--failed-link")
+        .map(|words| words[1].split_once('-').unwrap())
+        .map(|(one, other)| sorted(one.parse().unwrap(), other.parse().unwrap()))
+        .collect();
+    assert_eq!((of_run.len(), &of_run), (3, &of_command));
+    let analysed =
+        folder.run(&[&run.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--format", "json"]].concat());
+    assert_eq!(analysed.json()["failed_links"], failed["failed_links"]);
     let swept = folder.run(&["sweep", "x.toml", "--set", "sweep.faults.random=[2,3,4]", "--jobs", "1"]);
     let swept = recommended(&swept.stderr);
     assert!((1..=3).contains(&swept.len()), "{swept:?}");
@@ -242,6 +266,20 @@ fn deadlocks_with_failed_links_recommend_a_command_with_these() {
         assert!(command.contains(&"0,0-1,0".to_owned()) && command.contains(&"--local-information".to_owned()));
         explains(&command);
     }
+    // No analysis is recommended that would be refused.
+    let few = folder.run(&[
+        "simulate",
+        "x.toml",
+        "--set=algorithm=dstm-1",
+        "--set=switching.consumption_ports=1",
+        "--set=faults={}",
+    ]);
+    assert!(
+        few.stderr
+            .contains("can deadlock here: `dstm-1` binds its worms to 2 consumption channels at every node, not 1\n"),
+        "{}",
+        few.stderr
+    );
     let refused = folder.run(&["routing", "--topology", "mesh:3x3", "--routing", "e-cube", "--failed-link", "0-1"]);
     assert!(refused.code == 2 && refused.stderr.contains("--algorithm"), "{}", refused.stderr);
     let other = ["routing", "--topology", "mesh:3x3", "--algorithm", "dual-path", "--failed-link", "0-1"];

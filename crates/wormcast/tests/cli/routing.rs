@@ -207,9 +207,11 @@ fn distances_are_estimated_from_a_sample() {
         assert_eq!(found[same], exact[same]);
     }
     let text = run(&["--sample", "200"]).success();
-    for said in
-        ["  diameter          at least ", " ± 0.", "from the routes to 200 of 400 destinations, drawn at random\n"]
-    {
+    for said in [
+        "  diameter          at least ",
+        " ± 0.",
+        "from the routes to 200 of 400 routers with nodes, drawn at random\n",
+    ] {
         assert!(text.contains(said), "{said} in {text}");
     }
     assert!(
@@ -218,23 +220,28 @@ fn distances_are_estimated_from_a_sample() {
     );
     assert_eq!(run(&["--sample", "200"]).success(), text, "seed 0 by default");
     // All prohibited turns are fewer than the sample.
-    let few = ["routing", "--topology", "mesh:5x5", "--routing", "up-down", "--sample", "20", "--format", "json"];
+    let few = ["routing", "--topology", "mesh:7x7", "--routing", "up-down", "--sample", "40", "--format", "json"];
     let few = wormcast(&few).json();
     assert!(
-        few["irreducible"] == true && few["sample"]["turns"].is_null() && few["sample"]["destinations"] == 20,
+        few["irreducible"] == true && few["sample"]["turns"].is_null() && few["sample"]["destinations"] == 40,
         "{few}"
     );
     assert_ne!(run(&["--sample", "200", "--seed", "1"]).success(), text);
     // All of them are not a sample.
     let all = run(&["--sample", "--format", "json"]);
-    assert!(all.stderr.contains("`--sample` makes no difference: there are only 400 destinations"), "{}", all.stderr);
+    assert!(
+        all.stderr.contains("`--sample` makes no difference: 400 routers with nodes are all measured"),
+        "{}",
+        all.stderr
+    );
     assert_eq!(serde_json::from_str::<serde_json::Value>(&all.stdout).unwrap(), exact);
-    let known = wormcast(&["routing", "--topology", "mesh:9x9", "--routing", "e-cube", "--sample", "9", "--seed", "2"]);
+    let known =
+        wormcast(&["routing", "--topology", "mesh:9x9", "--routing", "e-cube", "--sample", "30", "--seed", "2"]);
     for said in ["distances of `e-cube` are known without a search", "`--seed` makes no difference"] {
         assert!(known.stderr.contains(said), "{}", known.stderr);
     }
     for (wrong, said) in [
-        (&["--sample", "1"][..], "expected a whole number from 2"),
+        (&["--sample", "29"][..], "expected a whole number from 30"),
         (&["--sample", "--links", "l.csv"], "cannot be used with"),
     ] {
         let refused = run(wrong);

@@ -997,7 +997,7 @@ fn bad_input_is_said_as_the_command_says_it() {
     // What is said in vain would be taken for heard.
     folder.write("t.txt", b"router 0: 0 *, 1 2\n");
     for (more, said) in [
-        ("tables=t.txt&failed=0-1", "`failed` is about an algorithm or a routing, which tables are not"),
+        ("tables=t.txt&failed=0-1", "`failed` is about failed links, and links fail only for an algorithm"),
         ("tables=t.txt&option=detour%3D1", "`option` is about an algorithm or a routing"),
         ("tables=t.txt&seed=4", "`seed` is about"),
         ("tables=t.txt&groups=nofile", "`groups` is about multicast tables, of which none are given"),

@@ -750,7 +750,8 @@ fn threads_share_a_run_or_the_command_says_why_not() {
     for threads in ["1", "2", "3"] {
         let outcome = simulate(&["--threads", threads]);
         assert_eq!((outcome.code, &outcome.stdout), (0, &expected.stdout));
-        let sooner = "`--threads N`: a network of 256 routers is simulated sooner on one thread".replace('N', threads);
+        let sooner =
+            "`--threads N`: a network of 256 routers is simulated sooner on fewer threads".replace('N', threads);
         let warned = (outcome.stderr.contains(&sooner), outcome.stderr.matches("warning: ").count());
         assert_eq!(warned, if threads == "1" { (false, 0) } else { (true, 1) }, "{}", outcome.stderr);
     }

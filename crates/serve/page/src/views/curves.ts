@@ -312,7 +312,10 @@ export function curves(page: Page, first: Query): View {
   const said = (point: CurvePoint): string => {
     if (point.mean === null) return point.deadlocked ? "deadlocked" : point.saturated ? "saturated" : "–";
     const mean = withInterval(point.mean, point.low !== null && point.high !== null ? [point.low, point.high] : null);
-    return point.unsettled ? `${mean}, unsettled` : mean;
+    // Where others have one, as in plots.
+    const known = point.low === null && shown?.curves.notes.some((note) => note.includes("marked ?")) ? `${mean} ?` : mean;
+    if (point.saturated) return `${known}, saturated`;
+    return point.unsettled ? `${known}, unsettled` : known;
   };
 
   const showPanel = (): void => {
@@ -334,7 +337,7 @@ export function curves(page: Page, first: Query): View {
             [curves.x.label, figure(at.point.x)],
             [curves.y.label, h("b", null, said(at.point))],
             ["replications", figure(at.point.replications)],
-            ...(at.point.unsettled ? ([["unsettled", "the mean still depends on the window"]] as [string, string][]) : []),
+            ...(at.point.unsettled && !at.point.saturated ? ([["unsettled", "the mean still depends on the window"]] as [string, string][]) : []),
             ...at.point.settings.filter(({ key }) => key !== curves.x.name).map(({ key, value }): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]),
           ]),
           h("div", { class: "row-of" }, button("Replay this point", () => record(at.point, replayPlace), { class: "primary" })),
@@ -355,7 +358,7 @@ export function curves(page: Page, first: Query): View {
         button("PNG", () => void png(name)),
         button("CSV", () => download(`${name}.csv`, new Blob([curves.csv], { type: "text/csv" }))))),
       curves.notes.length > 0 ? section("Notes", ...curves.notes.map((note) => h("p", { class: "quiet" }, note))) : null,
-      section("Signs", h("ul", { class: "signs" }, h("li", null, "● mean, with its interval; an arrow: the interval goes on"), h("li", null, "○ unsettled: depends on the window"), h("li", null, "△ above: saturated or deadlocked there"))),
+      section("Signs", h("ul", { class: "signs" }, h("li", null, "● mean, with its interval; an arrow: the interval goes on"), h("li", null, "○ unsettled: depends on the window; a load: saturated"), h("li", null, "△ above: saturated or deadlocked there"))),
     );
     fill(panel, ...parts);
   };

@@ -96,7 +96,7 @@ fn options<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AlgorithmOption
         type Value = AlgorithmOptions;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("options by their names, as in `{\"detour\":4}`")
+            f.write_str("options by their names (such as `{\"detour\":4}`)")
         }
 
         fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<AlgorithmOptions, A::Error> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::choice::Choice;
 use super::output::{Files, check_ending, summary, write_to};
 use super::plan::batch::plan_all;
-use super::{Format, network, topology_help, warn_of_idle_option, write_json};
+use super::{Format, failed_link_text, network, topology_help, warn_of_idle_option, write_json};
 use crate::analysis::{
     AnalysisError, Replicating, Report, Sample, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
@@ -84,11 +84,11 @@ pub(crate) struct Arguments {
     /// Draw the cycle of a deadlock on the network, as an SVG picture; `-`: to standard output, and nothing else. Not written if there can be no deadlock.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cycle_map: Option<PathBuf>,
-    /// Estimate distances from the routes to this many destinations, drawn at random with `--seed`, instead of measuring those of all pairs: for networks where these
-    /// take too long. Without a number, 1,000. The loads of links are then not known.
+    /// Estimate distances from the routes to this many routers with nodes, instead of measuring the routes of all pairs: for networks where that takes too long. They are drawn at
+    /// random with `--seed`, which draws what the routing draws, too. Without a number, 1,000. Of the loads of links only the mean is then known.
     #[arg(
-        long, value_name = "DESTINATIONS", num_args = 0..=1, default_missing_value = "1000",
-        value_parser = clap::value_parser!(u32).range(2..), conflicts_with_all = ["tables", "links", "heat_map"]
+        long, value_name = "ROUTERS", num_args = 0..=1, default_missing_value = "1000",
+        value_parser = clap::value_parser!(u32).range(i64::from(Sample::LEAST)..), conflicts_with_all = ["tables", "links", "heat_map"]
     )]
     sample: Option<u32>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
@@ -177,6 +177,8 @@ fn refusal(error: &AnalysisError) -> Failure {
 struct Printed {
     #[serde(flatten)]
     report: Report,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed_links: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exported: Option<Exported>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,7 +190,7 @@ struct Printed {
 impl Printed {
     fn new(report: Report) -> Self {
         report.missing.iter().for_each(|missing| work::lacks(missing));
-        Self { report, exported: None, exported_multicast: None, repair: None }
+        Self { report, failed_links: Vec::new(), exported: None, exported_multicast: None, repair: None }
     }
 }
 
@@ -208,7 +210,9 @@ fn analyse_algorithm(
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }
     warn_of_idle_sample(arguments, algorithm.routing());
-    Ok(Printed::new(report))
+    let failed = request.faults.on(network, request.seed).map_err(Failure::bad_input)?.links;
+    let failed_links = failed.iter().map(|&link| failed_link_text(network, link)).collect();
+    Ok(Printed { failed_links, ..Printed::new(report) })
 }
 
 /// Warns of a sample where all pairs are measured, and of a seed by which nothing is drawn.

@@ -16,12 +16,15 @@ use crate::failure::Failure;
 use crate::network::{ChannelId, CycleSvg, Network, NodeId, RouterId};
 
 pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Network) -> Result<(), Failure> {
-    let Printed { report: analysis, exported, exported_multicast, repair } = printed;
+    let Printed { report: analysis, failed_links, exported, exported_multicast, repair } = printed;
     let what = match &analysis.algorithm {
         Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
         None => analysis.routing.clone(),
     };
     writeln!(out, "{what} on {}", analysis.topology)?;
+    if !failed_links.is_empty() {
+        write_figure(out, "failed links", list(failed_links))?;
+    }
     if let Some(resources) = &analysis.resources {
         write_figure(out, "deadlock-free", "no")?;
         writeln!(out, "  A cycle, in which each may be held by a worm that waits for the next:")?;
@@ -115,10 +118,16 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
 /// What is known of distances from a sample.
 fn write_sample(out: &mut dyn Write, analysis: &Report, sample: &Sampled) -> Result<(), Failure> {
     let Sampled { destinations, of, longest, .. } = sample;
-    write_figure(out, "diameter", format_args!("at least {longest}"))?;
-    let mean = |mean: Option<f64>, half_width: Option<f64>| Some(with_half_width(mean?, half_width?));
-    let average = mean(analysis.average_distance, sample.average_distance_half_width);
-    let nodes = mean(analysis.node_distance, sample.node_distance_half_width);
+    match analysis.connected {
+        Some(false) => write_figure(out, "longest route", format_args!("{longest} of those that were found"))?,
+        _ => {
+            write_figure(out, "connected", "not known: all routes that were looked for exist")?;
+            write_figure(out, "diameter", format_args!("at least {longest}"))?;
+        }
+    }
+    let distance = |mean: Option<f64>, half_width| Some(with_half_width(mean?, half_width, 3));
+    let average = distance(analysis.average_distance, sample.average_distance_half_width);
+    let nodes = distance(analysis.node_distance, sample.node_distance_half_width);
     match (average, nodes) {
         (Some(average), Some(nodes)) if average != nodes => {
             let both = format_args!("{average} between routers with nodes, {nodes} between nodes");
@@ -127,16 +136,24 @@ fn write_sample(out: &mut dyn Write, analysis: &Report, sample: &Sampled) -> Res
         (Some(average), _) => write_figure(out, "average distance", average)?,
         (None, _) => {}
     }
-    if let Some(load) = mean(sample.mean_load, sample.mean_load_half_width) {
+    // As without a sample.
+    let shows_load = analysis.algorithm.is_none() || analysis.turns.is_some();
+    if let Some(load) = sample.mean_load.filter(|_| shows_load) {
+        let load = with_half_width(load, sample.mean_load_half_width, 0);
         write_figure(out, "link load", format_args!("mean {load} pairs a channel"))?;
     }
-    let from = format_args!("95% intervals, from the routes to {destinations} of {of} destinations, drawn at random");
+    let from =
+        format_args!("95% intervals, from the routes to {destinations} of {of} routers with nodes, drawn at random");
     Ok(write_figure(out, "", from)?)
 }
 
-/// A mean with its half-width, which has two significant digits, and the mean as many decimals, three at least.
-fn with_half_width(mean: f64, half_width: f64) -> String {
-    let decimals = if half_width > 0.0 { (1.0 - half_width.log10().floor()).clamp(3.0, 9.0) as usize } else { 3 };
+/// A mean with its half-width, which has two significant digits, or more if there are to be so many decimals; the mean has as many.
+fn with_half_width(mean: f64, half_width: Option<f64>, least: usize) -> String {
+    let Some(half_width) = half_width else {
+        return format!("{mean:.3} (no interval: all that were drawn are alike)");
+    };
+    let digits = if half_width > 0.0 { (1.0 - half_width.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    let decimals = digits.max(least);
     format!("{mean:.decimals$} ± {half_width:.decimals$}")
 }
 

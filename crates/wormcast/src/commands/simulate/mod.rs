@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
+use super::failed_link_text;
 use super::output::summary;
 use super::safety::{analysis_command, warn_of_deadlock};
 use super::{Format, write_json};
@@ -214,8 +215,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let network = scenario.network();
     let request = point.spec.request(point.spec.seed).map_err(Failure::bad_input)?;
     let faults = request.faults.on(network, request.seed).map_err(Failure::bad_input)?;
-    let failed: Vec<String> =
-        faults.links.iter().map(|&link| network.link_label(link).replace(" -> ", " - ")).collect();
+    let failed: Vec<String> = faults.links.iter().map(|&link| failed_link_text(network, link)).collect();
     let mut summary = summary(data_on_output, out);
     match arguments.format {
         Format::Json => {

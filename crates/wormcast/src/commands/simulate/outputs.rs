@@ -95,13 +95,16 @@ fn simulated<O: Observer>(
     observer: &mut O,
     threads: NonZeroUsize,
 ) -> Result<RunResult, SimulationError> {
-    /// Routers from which threads pay, on cores that do nothing else.
-    const LARGE: usize = 1 << 12;
+    /// Routers for each thread from which threads pay, on cores that do nothing else.
+    const EACH: usize = 1 << 11;
     warn_if_alone::<O>(scenario, spec, threads);
     let routers = scenario.network().routers();
-    if threads > NonZeroUsize::MIN && routers < LARGE && one_thread_because::<O>(scenario, spec.engine).is_none() {
+    if threads > NonZeroUsize::MIN
+        && routers < EACH.saturating_mul(threads.get())
+        && one_thread_because::<O>(scenario, spec.engine).is_none()
+    {
         Failure::warn(&format!(
-            "`--threads {threads}`: a network of {routers} routers is simulated sooner on one thread, and far sooner on busy cores; threads pay from some {LARGE} routers on"
+            "`--threads {threads}`: a network of {routers} routers is simulated sooner on fewer threads, and far sooner if cores are busy; threads pay from some {EACH} routers each on"
         ));
     }
     simulate_on(scenario, spec.engine, spec.seed, observer, threads)
