@@ -351,13 +351,19 @@ fn deadlocks_on_graphs_that_are_drawn_are_those_of_the_graph() {
         }
     }
     assert!(safe > 2 && not > 2, "{safe} {not}");
-    // Trees are drawn with the same seed as the graph.
+    // Trees are drawn once, with the experiment's seed, unless each replication has its own.
     folder.write("y.toml", text.replace("tree = { nodes = 4 }", "random = { nodes = 12, degree = 5 }").as_bytes());
     let trees = ["--set", "algorithm=dstm-tarjan", "--set", "switching={ virtual_channels = 2 }", "--set", "seed=3"];
-    let swept = folder.run(&[&["sweep", "y.toml", "--jobs", "1", "--set", "routing=tree"][..], &trees].concat()).stderr;
-    let (_, seed) = swept.split_once(",seed=").expect("a graph's");
+    let swept = |more: &[&str]| {
+        let sweep = ["sweep", "y.toml", "--jobs", "1", "--set", "routing=tree"];
+        folder.run(&[&sweep[..], &trees, more].concat()).stderr
+    };
+    let once = swept(&[]);
+    assert!(once.contains(" --seed 3 ") && !once.contains(",seed=3'"), "{once}");
+    let each = swept(&["--set", "options.draw=replication"]);
+    let (_, seed) = each.split_once(",seed=").expect("a graph's");
     let seed: String = seed.chars().take_while(char::is_ascii_digit).collect();
-    assert!(seed != "3" && swept.contains(&format!("--seed {seed}")), "{swept}");
+    assert!(seed != "3" && each.contains(&format!("--seed {seed}")), "{each}");
 }
 
 #[test]
