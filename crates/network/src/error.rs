@@ -71,7 +71,7 @@ pub enum TopologyError {
         /// What it cannot express.
         problem: String,
         /// Formats that can.
-        instead: &'static str,
+        instead: String,
     },
     /// No random draw gave a network of the kind asked for.
     #[error("topology `{}`: {problem}", short(given))]

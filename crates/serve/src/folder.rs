@@ -139,6 +139,11 @@ impl Folder {
 
     /// The network of a topology's text; if that names a file, it has to be one in the folder.
     pub(crate) fn network(&self, topology: &str) -> Result<std::sync::Arc<Network>, Refusal> {
+        self.spec(topology)?.build().map_err(Refusal::bad_input)
+    }
+
+    /// What a text asks for, before it is built: a file is in this folder.
+    pub(crate) fn spec(&self, topology: &str) -> Result<TopologySpec, Refusal> {
         // Before anything of the file is read, even whether it is there.
         let spec = match self.named(topology) {
             Some(refused) => return Err(refused),
@@ -147,7 +152,7 @@ impl Folder {
         if let TopologySpec::File(path) = &spec {
             self.file(path)?;
         }
-        spec.build().map_err(Refusal::bad_input)
+        Ok(spec)
     }
 
     /// Why a text is refused if it is the path of something outside of the folder, or standard input.

@@ -77,10 +77,12 @@ fn others(point: &ComparedPoint) -> String {
     for standing @ Standing { series, difference, .. } in &point.standings {
         if let Some(difference) = difference {
             let why = standing.open_because();
-            let open = match why {
-                Some(why) => format!(" (open: {why})"),
-                None if point.contenders.contains(series) => " (open)".to_owned(),
-                None => String::new(),
+            let open = match (point.contenders.contains(series), why) {
+                (true, Some(why)) => format!(" (open: {why})"),
+                (true, None) => " (open)".to_owned(),
+                // How far behind the best, is not certain.
+                (false, Some(why)) => format!(" (not best: {why})"),
+                (false, None) => String::new(),
             };
             let others = if is_of_others(standing) { format!(" {OTHERS}") } else { String::new() };
             parts.push(format!("{series} {}{}{others}{open}", signed(difference), mark(standing)));

@@ -75,13 +75,12 @@ pub(super) fn router_number(word: &str) -> Result<u32, String> {
 }
 
 /// What an edge list cannot express, and formats that can.
-pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
-    const INSTEAD: &str = "`graphml`, `node-link` or `anynet`";
+pub(super) fn inexpressible(network: &Network) -> Option<String> {
     if !network.has_one_node_each() {
-        return Some(("routers that have no node, or several".to_owned(), INSTEAD));
+        return Some("routers that have no node, or several".to_owned());
     }
     let last = RouterId::new(network.routers() as u32 - 1);
-    (network.outputs(last).len() == 0).then(|| (format!("router {last}, which has no links"), INSTEAD))
+    (network.outputs(last).len() == 0).then(|| format!("router {last}, which has no links"))
 }
 
 /// A network as an edge list, one link on each line, as [`parse_edge_list`] reads them.

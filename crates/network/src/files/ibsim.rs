@@ -46,12 +46,10 @@ impl PortPlan {
 }
 
 /// What an ibsim network cannot express.
-pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
+pub(super) fn inexpressible(network: &Network) -> Option<String> {
     let plan = PortPlan::new(network);
     let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_SWITCH_PORTS).contains(port));
-    bad.map(|port| {
-        (format!("a port {port} (ports have the numbers 1 to {MAX_SWITCH_PORTS})"), "`graphml` or `node-link`")
-    })
+    bad.map(|port| format!("a port {port} (ports have the numbers 1 to {MAX_SWITCH_PORTS})"))
 }
 
 /// A network as an ibsim network: a switch for each router, a host adapter for each node, or as the network was read.

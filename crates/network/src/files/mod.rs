@@ -109,23 +109,31 @@ impl FileFormat {
     /// # Errors
     /// If it cannot; the error says what is missing from the format.
     pub fn check_expresses(self, network: &Network) -> Result<(), TopologyError> {
-        let problem = match self {
-            _ if network.is_unidirectional() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
-            Self::Fabric | Self::Anynet if network.has_link_delays() => {
-                Some(("links of more than one cycle".to_owned(), "`graphml`, `node-link` or `edge-list`"))
-            }
+        let Some(problem) = self.inexpressible(network) else { return Ok(()) };
+        let others = [
+            (Self::Graphml, "`graphml`"),
+            (Self::NodeLink, "`node-link`"),
+            (Self::EdgeList, "`edge-list`"),
+            (Self::Anynet, "`anynet`"),
+        ];
+        let fit = others.into_iter().filter(|(format, _)| format.inexpressible(network).is_none());
+        let fit: Vec<&str> = fit.map(|(_, name)| name).collect();
+        let instead = match &fit[..] {
+            [] => "`dot` or `svg`".to_owned(),
+            [only] => (*only).to_owned(),
+            [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        };
+        Err(TopologyError::Inexpressible { name: network.name().to_owned(), format: self.name(), problem, instead })
+    }
+
+    /// What of a network this format cannot express.
+    fn inexpressible(self, network: &Network) -> Option<String> {
+        match self {
+            _ if network.is_unidirectional() => Some("channels that run one way".to_owned()),
+            Self::Fabric | Self::Anynet if network.has_link_delays() => Some("links of more than one cycle".to_owned()),
             Self::EdgeList => edge_list::inexpressible(network),
             Self::Fabric => ibsim::inexpressible(network),
             Self::Graphml | Self::NodeLink | Self::Anynet => None,
-        };
-        match problem {
-            None => Ok(()),
-            Some((problem, instead)) => Err(TopologyError::Inexpressible {
-                name: network.name().to_owned(),
-                format: self.name(),
-                problem,
-                instead,
-            }),
         }
     }
 

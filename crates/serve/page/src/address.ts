@@ -1,5 +1,7 @@
 // What a view shows, as an address that can be sent to a colleague.
 
+import { KINDS, MEASURES } from "./measure.ts";
+
 export const VIEWS = ["home", "network", "replay", "deadlock", "plan", "curves", "sweeps"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
@@ -14,18 +16,30 @@ const PARAMETERS: Record<ViewName, readonly string[]> = {
   sweeps: ["experiment"],
 };
 
-/** What an address says that its view does not know, in words; "" if there is nothing. */
-export function unknown({ view, query }: Address): string {
+/** The values of parameters that take a word out of a list. */
+const WORDS: Record<string, readonly string[]> = { measure: MEASURES, kind: KINDS };
+
+/** What an address says that its view does not know, or in vain, in words; "" if there is nothing. */
+export function unknown({ view, query, twice = [] }: Address): string {
   const known = PARAMETERS[view];
   // The token is the server's.
   const names = Object.keys(query).filter((name) => name !== "token" && !known.includes(name));
   const expected = known.length === 0 ? "this view has none" : `expected ${known.join(", ")}`;
-  return names.length === 0 ? "" : `The address has ${names.map((name) => `“${name}”`).join(", ")}, which makes no difference here: ${expected}`;
+  const said = twice.map((name) => `The address has “${name}” twice: the last one counts`);
+  if (names.length > 0) said.push(`The address has ${names.map((name) => `“${name}”`).join(", ")}, which makes no difference here: ${expected}`);
+  for (const [name, words] of Object.entries(WORDS)) {
+    const given = query[name];
+    if (given !== undefined && known.includes(name) && !words.includes(given)) said.push(`There is no ${name} “${given}”: expected ${words.join(", ")}`);
+  }
+  if (view === "network" && query.replay && query.topology) said.push("“topology” makes no difference beside “replay”, which has a network of its own");
+  return said.join(". ");
 }
 
 export interface Address {
   view: ViewName;
   query: Query;
+  /** What is there several times. */
+  twice?: readonly string[];
 }
 
 export type Query = Readonly<Record<string, string>>;
@@ -35,8 +49,12 @@ export function parse(path: string, search: string): Address {
   const name = path.replace(/^\/+|\/+$/g, "");
   const view = (VIEWS as readonly string[]).includes(name) ? (name as ViewName) : "home";
   const query: Record<string, string> = {};
-  for (const [key, value] of new URLSearchParams(search)) query[key] = value;
-  return { view, query };
+  const twice = new Set<string>();
+  for (const [key, value] of new URLSearchParams(search)) {
+    if (Object.hasOwn(query, key)) twice.add(key);
+    query[key] = value;
+  }
+  return twice.size > 0 ? { view, query, twice: [...twice] } : { view, query };
 }
 
 /** The text of an address. Empty values are left out, and what is readable stays readable: `:`, `,` and `/` need no escapes in a query. */

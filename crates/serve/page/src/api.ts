@@ -208,6 +208,8 @@ export interface Tabled {
 }
 
 export interface Curves extends Tabled {
+  /** Whether points have latencies, and can be recorded. */
+  simulated: boolean;
   x: Axis;
   y: Axis;
   series: { name: string; points: CurvePoint[] }[];

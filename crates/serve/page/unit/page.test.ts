@@ -14,6 +14,9 @@ test("what an address says in vain is told", () => {
   assert.equal(said("/network?topology=torus:4x4&link=3&token=abc"), "");
   assert.match(said("/network?topolgy=torus:4x4"), /^The address has “topolgy”, which makes no difference here: expected topology, /);
   assert.match(said("/?file=run.replay"), /“file”, .*: this view has none$/);
+  assert.match(said("/network?replay=run.replay&measure=foo"), /^There is no measure “foo”: expected use, /);
+  assert.match(said("/network?replay=run.replay&topology=mesh:4x4"), /^“topology” makes no difference beside “replay”/);
+  assert.equal(said("/network?topology=mesh:4x4&topology=mesh:3x3"), "The address has “topology” twice: the last one counts");
 });
 
 test("addresses come back, and stay readable", () => {

@@ -22,6 +22,8 @@ struct Curves {
     unplotted: Option<Unplotted>,
     /// What the experiment plots.
     quantities: Vec<&'static str>,
+    /// Whether runs were simulated, which have latencies and can be recorded.
+    simulated: bool,
     table: Rows,
     csv: String,
 }
@@ -112,7 +114,9 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
             Some(Err(error)) => return Err(Refusal::failed(error)),
             None => (None, Some("this experiment has no numbers to plot against".to_owned())),
         };
+        let mut runs = findings.runs.iter().flat_map(|point| &point.runs);
         Ok(Curves {
+            simulated: runs.any(|run| run.simulated().is_some()),
             unplotted: why.map(|why| Unplotted { title: experiment.title().to_owned(), notes: vec![why] }),
             plot,
             quantities: quantities.into_iter().map(Quantity::name).collect(),

@@ -32,7 +32,7 @@ pub(super) struct Choice {
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; can be repeated.
-    #[arg(long, value_name = "U-V", requires = "algorithm")]
+    #[arg(long, value_name = "U-V")]
     pub(super) failed_link: Vec<String>,
     /// Only the nodes at both ends know of failed links: worms are absorbed there and sent on.
     #[arg(long, requires = "failed_link")]

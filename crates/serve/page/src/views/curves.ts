@@ -340,16 +340,23 @@ export function curves(page: Page, first: Query): View {
             ...(at.point.unsettled && !at.point.saturated ? ([["unsettled", "the mean still depends on the window"]] as [string, string][]) : []),
             ...at.point.settings.filter(({ key }) => key !== curves.x.name).map(({ key, value }): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]),
           ]),
-          h("div", { class: "row-of" }, button("Replay this point", () => record(at.point, replayPlace), { class: "primary" })),
-          h("p", { class: "quiet" }, "One of its runs is recorded, with every worm: one that deadlocks, if there is one."),
-          replayPlace),
+          ...(curves.simulated
+            ? [
+                h("div", { class: "row-of" }, button("Replay this point", () => record(at.point, replayPlace), { class: "primary" })),
+                h("p", { class: "quiet" }, "One of its runs is recorded, with every worm: one that deadlocks, if there is one."),
+                replayPlace,
+              ]
+            : [])),
       );
+    }
+    if (at && curves.simulated) {
       const distribution = h("div", null);
       parts.push(section("Latency of its messages", distribution));
       const [file, from] = [experiment(), store()];
       void awaiting(distribution, "Reading the latencies", (signal) => get<Distribution>("/api/distribution", { experiment: file, store: from, point: at.point.point }, signal), (found) => showDistribution(distribution, found, paint(at.i)));
-    } else {
-      parts.push(section("A point", h("p", { class: "quiet" }, "Click a point of a curve: its distribution of latencies, its parts, and a replay of one run of it.")));
+    } else if (!at) {
+      const behind = curves.simulated ? "its distribution of latencies, its parts, and a replay of one run of it" : "its value and its settings";
+      parts.push(section("A point", h("p", { class: "quiet" }, `Click a point of a curve: ${behind}.`)));
     }
     const name = (experiment() ?? "curves").replace(/^.*\//, "").replace(/\.toml$/, "");
     parts.push(

@@ -15,7 +15,7 @@ use crate::analysis::{
     AnalysisError, Replicating, Report, Sample, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
 use crate::failure::Failure;
-use crate::multicast::{AlgorithmOption, Descriptor};
+use crate::multicast::{AlgorithmOption, Descriptor, algorithms};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
 use crate::routing::{
@@ -406,6 +406,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     check_ending("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;
     if let (Some(option), None) = (arguments.fabric.given(), &arguments.tables) {
         let message = format!("`{option}` goes with unicast tables: expected `--tables FILE`, too");
+        return Err(Failure::BadInput(message));
+    }
+    if !arguments.choice.failed_link.is_empty() && arguments.choice.algorithm.is_none() {
+        let can = algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name);
+        let can = can.collect::<Vec<_>>().join(", ");
+        let message =
+            format!("`--failed-link` is about an algorithm's worms: expected `--algorithm` with one of {can}");
         return Err(Failure::BadInput(message));
     }
     let network = network(&arguments.topology)?;
