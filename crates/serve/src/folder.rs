@@ -112,8 +112,9 @@ impl Folder {
         if let Some((there, real)) = settled {
             let behind = full.strip_prefix(there).unwrap_or(Path::new(""));
             let next = behind.components().next().map(|name| there.join(name));
-            // A link that leads nowhere may lead elsewhere later.
-            let dangling = next.is_some_and(|next| fs::symlink_metadata(next).is_ok());
+            // A link that leads nowhere may lead elsewhere later. A folder may have been made meanwhile.
+            let is_link = |path: PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            let dangling = next.is_some_and(is_link);
             let fits = if there == full { real.is_file() } else { real.is_dir() };
             if let (true, false, Ok(inside)) = (fits, dangling, real.strip_prefix(&self.root)) {
                 return Ok(inside.join(behind).components().collect());
