@@ -11,9 +11,7 @@ use wormcast_network::text::is_a_letter_off;
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{
-    example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of, takes_names_alone,
-};
+use crate::experiment::schema::{example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of};
 use crate::experiment::with::WITH;
 
 /// A table whose keys and values know where they come from.
@@ -489,7 +487,7 @@ impl Document {
         })
     }
 
-    /// Refuses lists in place of tables, which would be read as values in the order of the keys, and tables in place of names, which would be read as their first key.
+    /// Refuses lists in place of tables, which would be read as values in the order of the keys.
     pub(crate) fn check_tables(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
         self.check_tables_below(tree, "")
     }
@@ -498,10 +496,6 @@ impl Document {
         for (name, value) in tree {
             let key = format!("{path}{}", name.get_ref());
             match value.get_ref() {
-                DeValue::Table(_) if takes_names_alone(&key) => {
-                    let expected = names_of(&key).join(", ");
-                    return Err(self.error(value.span(), format!("`{key}` is a table: expected one of {expected}")));
-                }
                 DeValue::Table(inner) => self.check_tables_below(inner, &format!("{key}."))?,
                 DeValue::Array(_) => {
                     let keys = keys_of(&key);

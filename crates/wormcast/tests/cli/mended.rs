@@ -627,9 +627,6 @@ fn a_list_is_no_table() {
         ("traffic.multicast=[3]", "`traffic.multicast` is a list: expected a table"),
         ("stop=[0.9]", "`stop` is a list: expected a table"),
         ("timing=[]", "`timing` is a list: expected a table"),
-        ("run.mode={steady={}}", "`run.mode` is a table: expected one of steady, "),
-        ("engine={auto={}}", "`engine` is a table: expected one of auto, "),
-        ("switching.selection={random=1}", "`switching.selection` is a table: expected one of "),
         ("plot=['run.messages']", "`plot` is a list: expected a table"),
     ] {
         refused(&[&format!("--set={setting}")], expected);
