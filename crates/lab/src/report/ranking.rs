@@ -80,7 +80,7 @@ fn others(point: &ComparedPoint) -> String {
             let open = match (point.contenders.contains(series), why) {
                 (true, Some(why)) => format!(" (open: {why})"),
                 (true, None) => " (open)".to_owned(),
-                // How far behind the best, is not certain.
+                // It is behind the best; how far is not certain.
                 (false, Some(why)) => format!(" (not best: {why})"),
                 (false, None) => String::new(),
             };

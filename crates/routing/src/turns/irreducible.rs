@@ -20,7 +20,7 @@ impl TurnSet {
     ///
     /// A turn from channel p to q, and so from q' back to p', closes a cycle if q leads to p; or if q leads to q' and p' to p:
     /// then a worm takes the turn in both directions. Reach is computed in the order of a numbering, for 512
-    /// channels at a time: O(turns x channels / 512) steps; on several threads where the network is large, each with 64 bytes a channel and a gigabyte in all.
+    /// channels at a time: O(turns x channels / 512) steps; 64 bytes a channel for each thread, of which a large network has as many as there are processors and fit into a gigabyte.
     pub fn irreducible(&self, network: &Network) -> Option<bool> {
         /// Channels from which threads pay off.
         const LARGE: usize = 1 << 13;

@@ -27,7 +27,7 @@ pub(super) struct Choice {
     /// An option of the algorithm, as `detour=4`; can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) option: Vec<String>,
-    /// The seed of algorithms and routings that make random choices, and of `--sample`.
+    /// The seed of algorithms and routings that make random choices.
     /// Default: 0.
     #[arg(long)]
     pub(super) seed: Option<u64>,

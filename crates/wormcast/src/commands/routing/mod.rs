@@ -85,7 +85,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cycle_map: Option<PathBuf>,
     /// Estimate distances from the routes to this many routers with nodes, instead of measuring the routes of all pairs: for networks where that takes too long. They are drawn at
-    /// random with `--seed`, which draws what the routing draws, too. Without a number, 1,000. Of the loads of links only the mean is then known.
+    /// random with `--seed`, which is the routing's seed, too. Without a number, 1,000. Of the loads of links only the mean is then known.
     #[arg(
         long, value_name = "ROUTERS", num_args = 0..=1, default_missing_value = "1000",
         value_parser = clap::value_parser!(u32).range(i64::from(Sample::LEAST)..), conflicts_with_all = ["tables", "links", "heat_map"]
