@@ -263,6 +263,6 @@ fn the_limits_of_the_shell_are_known() {
 #[test]
 fn a_run_that_does_not_fit_is_refused() {
     let set = ["--set", "topology=mesh:500x500", "--set", "algorithm=separate"];
-    let refused = limited("40MB", &[&["simulate"], &set[..]].concat()).bad_input();
+    let refused = limited("80MB", &[&["simulate"], &set[..]].concat()).bad_input();
     assert!(refused.contains("a run on mesh:500x500 needs about "), "{refused}");
 }
