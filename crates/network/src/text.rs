@@ -23,8 +23,7 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     }
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
     // A name with another number is the name of something else: then nobody knows which was meant.
-    let letters = |name: &str| name.to_lowercase().replace(|letter: char| letter.is_ascii_digit(), "0");
-    let is_another = |name: &str| letters(name) == letters(given) && distance(name) > 0;
+    let is_another = |name: &str| without_digits(name) == without_digits(given) && distance(name) > 0;
     let (distance, another, name) = short.into_iter().map(|name| (distance(name), is_another(name), name)).min()?;
     if another {
         return None;
@@ -80,9 +79,19 @@ pub fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 /// `: expected one of …` with a [short list](short_list).
 pub fn expected_name<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match did_you_mean(given, candidates.clone()) {
-        hint if hint.is_empty() => format!(": expected one of {}", short_list(candidates)),
+        hint if hint.is_empty() => {
+            // A list that is cut short begins with the names that differ in a number alone.
+            let (first, others): (Vec<_>, Vec<_>) =
+                candidates.into_iter().partition(|name| without_digits(name) == without_digits(given));
+            format!(": expected one of {}", short_list(first.into_iter().chain(others)))
+        }
         hint => hint,
     }
+}
+
+/// A name with the same digit, and small letters, throughout.
+fn without_digits(name: &str) -> String {
+    name.to_lowercase().replace(|letter: char| letter.is_ascii_digit(), "0")
 }
 
 /// A message without the numbers that the operating system gives its errors, which stand behind their names.
@@ -172,6 +181,8 @@ mod tests {
         let names = ["mesh", "torus", "turn-prohibition", "up"];
         assert_eq!(expected_name("msh", names), "; did you mean `mesh`?");
         assert_eq!(expected_name("ring", names), ": expected one of mesh, torus, turn-prohibition, up");
+        let figures = ["a", "b", "c", "d", "e", "f", "g", "h", "p.50", "p.95", "last"];
+        assert_eq!(expected_name("P.98", figures), ": expected one of p.50, p.95, a, b, c, d, and 5 more");
         let many: Vec<String> = (10..36).map(|number| format!("name-{number}")).collect();
         let text = short_list(many.iter().map(String::as_str));
         assert_eq!(text, "name-10, name-11, name-12, name-13, name-14, name-15, and 20 more");

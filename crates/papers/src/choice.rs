@@ -104,7 +104,8 @@ impl UnknownClaim {
 impl fmt::Display for UnknownClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is no claim, paper or exhibit: expected a name such as `{}`, ", self.name, claims()[0].id)?;
-        write!(f, "`paper-1` or `paper-1-figure-9a`{}", self.nearest)
+        let all = if self.nearest.is_empty() { "; `wormcast reproduce --list` names all" } else { "" };
+        write!(f, "`paper-1` or `paper-1-figure-9a`{}{all}", self.nearest)
     }
 }
 

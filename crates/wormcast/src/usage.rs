@@ -169,17 +169,22 @@ pub(crate) fn positive<T: FromStr<Err = ParseIntError>>(value: &str) -> Result<T
 
 /// The value of an option from 1 to `MOST`: what is expected is the same whatever is wrong with it.
 pub(crate) fn at_most<N: TryFrom<u64>, const MOST: u64>(value: &str) -> Result<N, String> {
+    from_to::<N, 1, MOST>(value)
+}
+
+/// The value of an option from `LEAST` to `MOST`, likewise.
+pub(crate) fn from_to<N: TryFrom<u64>, const LEAST: u64, const MOST: u64>(value: &str) -> Result<N, String> {
     let is_too_large = match value.parse::<u64>() {
-        Ok(number) if (1..=MOST).contains(&number) => return number.try_into().map_err(|_| String::new()),
+        Ok(number) if (LEAST..=MOST).contains(&number) => return number.try_into().map_err(|_| String::new()),
         Ok(number) => number > MOST,
         Err(problem) => *problem.kind() == IntErrorKind::PosOverflow,
     };
     // Nobody asks how large a number may be that is limited by its size in memory alone.
     let is_limited = MOST < u64::from(u32::MAX) || is_too_large;
     Err(if is_limited {
-        format!("expected a whole number from 1 to {MOST}")
+        format!("expected a whole number from {LEAST} to {MOST}")
     } else {
-        plain(&IntErrorKind::Zero).to_owned()
+        format!("expected a whole number, at least {LEAST}")
     })
 }
 
@@ -226,6 +231,15 @@ mod tests {
             let expected =
                 format!("invalid value '{value}' for '--consumption-ports <K>': expected a whole number from 1 to 32");
             assert_eq!(said(&format!("{start} --routing e-cube --consumption-ports {value}")), expected);
+        }
+        for (line, value, option, expected) in [
+            ("serve --port", "abc", "--port <N>", " from 0 to 65535"),
+            ("serve --port", "99999", "--port <N>", " from 0 to 65535"),
+            ("routing --topology mesh:2x2 --routing e-cube --sample", "x", "--sample [<ROUTERS>]", ", at least 30"),
+            ("routing --topology mesh:2x2 --routing e-cube --sample", "29", "--sample [<ROUTERS>]", ", at least 30"),
+        ] {
+            let expected = format!("invalid value '{value}' for '{option}': expected a whole number{expected}");
+            assert_eq!(said(&format!("wormcast {line} {value}")), expected);
         }
         assert!(
             said("wormcast frobnicate").starts_with("there is no command 'frobnicate': expected one of topology, ")

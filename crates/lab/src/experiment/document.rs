@@ -478,13 +478,37 @@ impl Document {
                 }
             }
             let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
-            let whole = missing.and_then(|name| Some(format!("{}.{name}", self.table_at(&error.span()?)?)));
-            let Some(key) = whole else { return problem };
+            let (Some(name), Some(span)) = (missing, error.span()) else { return problem };
+            let table = self.table_at(&span).filter(|table| table.split('.').next() != Some(SWEEP));
+            let swept = || self.swept_into(&span, name);
+            let Some((table, span)) = table.map(|table| (table, span.clone())).or_else(swept) else { return problem };
+            let key = format!("{table}.{name}");
             let names = names_of(&key);
             let expected =
                 if names.is_empty() { String::new() } else { format!(": expected one of {}", names.join(", ")) };
-            self.error(error.span().unwrap_or_default(), format!("missing setting `{key}`{expected}"))
+            self.error(span, format!("missing setting `{key}`{expected}"))
         })
+    }
+
+    /// The table for this setting that is there only because a part of it is swept, and what is to blame for what it lacks: an override that
+    /// gives all of what it is in, or the sweep.
+    fn swept_into(&self, axis: &Range<usize>, setting: &str) -> Option<(String, Range<usize>)> {
+        let key = match axis.start.checked_sub(self.text.len() + 1) {
+            Some(index) => &self.overrides.get(index)?.key,
+            None => self.text.get(axis.clone())?,
+        };
+        let mut path = applied(Self::parts(key)?, self.quick)?;
+        if path.first().is_some_and(|root| root == SWEEP) {
+            path.remove(0);
+        }
+        let table =
+            (1..path.len()).rev().map(|length| path[..length].join(".")).find(|table| may_have_key(table, setting))?;
+        let gives_all = |given: &Override| {
+            let of = Self::parts(&given.key).and_then(|of| applied(of, self.quick));
+            of.is_some_and(|of| of.len() < path.len() && path.starts_with(&of))
+        };
+        let given = self.overrides.iter().rposition(gives_all).map(|index| self.text.len() + 1 + index);
+        Some((table, given.map_or_else(|| axis.clone(), |place| place..place)))
     }
 
     /// Refuses lists in place of tables, which would be read as values in the order of the keys.
@@ -618,10 +642,27 @@ impl Document {
         });
         let help = elsewhere.or(help);
         match error.span() {
-            Some(span) => self.error(named(&span, &message).unwrap_or(span), message),
+            Some(span) => {
+                let message = self.number_as_given(&span, message);
+                self.error(named(&span, &message).unwrap_or(span), message)
+            }
             None => Diagnostic::file(&self.path, message),
         }
         .with_help(help)
+    }
+
+    /// A message about a number that should be a whole one, with `1e2` where that is what was given: its reader says `100.0`.
+    fn number_as_given(&self, place: &Range<usize>, message: String) -> String {
+        let Some((_, rest)) = message.strip_prefix("number `").and_then(|rest| rest.split_once("` with a point or"))
+        else {
+            return message;
+        };
+        let given = match place.start.checked_sub(self.text.len() + 1) {
+            Some(index) => self.overrides.get(index).map(|given| given.value.as_str()),
+            None => self.text.get(place.clone()),
+        };
+        let given = given.map(str::trim).filter(|given| given.parse::<f64>().is_ok());
+        given.map_or_else(|| message.clone(), |given| format!("number `{given}` with a point or{rest}"))
     }
 }
 

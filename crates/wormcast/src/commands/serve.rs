@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::program;
 use crate::serve::{Address, Settings, serve};
+use crate::usage::from_to;
 
 /// Look at networks, runs, deadlocks, plans and results in a browser.
 ///
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
     path: PathBuf,
     /// The port; 0: one that is free.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = from_to::<u16, 0, { u16::MAX as u64 }>)]
     port: u16,
     /// Also open the page in the browser.
     #[arg(long)]

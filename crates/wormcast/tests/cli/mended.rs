@@ -52,6 +52,31 @@ fn what_is_missing_or_not_there_says_what_it_may_be() {
     assert!(run.code == 2 && !run.stderr.contains("one of algorithm"), "{}", run.stderr);
 }
 
+/// The sweep gives a part of a table; what else the table needs an override has taken away.
+#[test]
+fn an_override_is_to_blame_for_what_it_takes_from_beside_what_is_swept() {
+    let swept =
+        format!("{IDLE}\n[sweep]\n\"traffic.arrivals.rate\" = [0.1, 0.2]\n[plot]\nx = \"traffic.arrivals.rate\"\n");
+    let folder = Folder::with(&[("swept.toml", &swept), ("idle.toml", IDLE)]);
+    let missing = "missing setting `traffic.arrivals.process`: expected one of poisson, ";
+    for set in ["traffic={}", "traffic.arrivals={}"] {
+        let run = folder.run(&["sweep", "swept.toml", "--set", set]);
+        assert!(run.stderr.starts_with(&format!("error: --set {set}: {missing}")), "{}", run.stderr);
+    }
+    let set = "sweep.traffic.arrivals.rate=[0.1, 0.2]";
+    let run = folder.run(&["sweep", "idle.toml", "--set", "traffic={}", "--set", set]);
+    assert!(run.stderr.starts_with(&format!("error: --set traffic={{}}: {missing}")), "{}", run.stderr);
+}
+
+#[test]
+fn a_number_is_told_as_it_was_given() {
+    refused(
+        &["--set=run.messages=1e2"],
+        "number `1e2` with a point or an exponent, expected a whole number, at least 1",
+    );
+    refused(&["--set=run.messages=100.0"], "number `100.0` with a point or an exponent");
+}
+
 /// They counted as loads of 0, and the points as saturated.
 #[test]
 fn runs_that_end_before_their_first_measured_message_are_refused() {

@@ -22,7 +22,7 @@ use crate::routing::{
     Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, RoutingRelation, read_tables,
 };
 use crate::simulation::{Buffer, Reservation};
-use crate::usage::at_most;
+use crate::usage::{at_most, from_to};
 use crate::work;
 use export::{Exported, Form, export_routing};
 use fabric::{ExportedTrees, FabricArguments};
@@ -88,7 +88,7 @@ pub(crate) struct Arguments {
     /// random with `--seed`, which is the routing's seed, too. Without a number, 1,000. Of the loads of links only the mean is then known.
     #[arg(
         long, value_name = "ROUTERS", num_args = 0..=1, default_missing_value = "1000",
-        value_parser = clap::value_parser!(u32).range(i64::from(Sample::LEAST)..), conflicts_with_all = ["tables", "links", "heat_map"]
+        value_parser = from_to::<u32, { Sample::LEAST as u64 }, { u32::MAX as u64 }>, conflicts_with_all = ["tables", "links", "heat_map"]
     )]
     sample: Option<u32>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
