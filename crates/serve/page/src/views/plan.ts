@@ -19,6 +19,13 @@ const MOST = 9;
 
 type Mode = "destinations" | "source" | "fail";
 
+/** What a click does where there is no plan yet. */
+const HINTS: Record<Mode, string> = {
+  destinations: "Click a router to make it a destination.",
+  source: "Click a router to make it the source. There is no destination yet.",
+  fail: "Click a link to fail it, or a failed one to mend it. There is no destination yet.",
+};
+
 interface Card {
   algorithm: string;
   element: HTMLElement;
@@ -112,7 +119,10 @@ export function plan(page: Page, first: Query): View {
       select("Ports", [{ value: "", text: "one at a time" }, { value: "all", text: "all at once" }], query.ports ?? "", (value) => change({ ports: value })),
       select("Add an algorithm", [{ value: "", text: options.length > 0 ? "choose …" : "all are there" }, ...options], "", (value) => value && change({ algorithms: [...algorithms(), value].join(",") }), { disabled: algorithms().length >= MOST }),
       h("div", { class: "field" }, h("span", null, "A click sets"),
-        choice("What a click sets", [{ value: "destinations", text: "destinations" }, { value: "source", text: "source" }, { value: "fail", text: "a failed link" }], mode, (value) => { mode = value as Mode; })),
+        choice("What a click sets", [{ value: "destinations", text: "destinations" }, { value: "source", text: "source" }, { value: "fail", text: "a failed link" }], mode, (value) => {
+          mode = value as Mode;
+          if (destinations().length === 0) for (const card of cards.values()) report(card);
+        })),
       query.destinations || query.failed ? h("div", { class: "field" }, h("span", null, " "), button("Clear", () => change({ destinations: null, failed: null }))) : null,
     );
   };
@@ -202,7 +212,7 @@ export function plan(page: Page, first: Query): View {
     if (card.error !== null) {
       fill(card.below, problem(new Error(card.error)));
     } else if (!found) {
-      fill(card.below, h("p", { class: "quiet" }, "Click a router to make it a destination."));
+      fill(card.below, h("p", { class: "quiet" }, HINTS[mode]));
     } else {
       const net = network as Network;
       const routing = routingOf(card.algorithm);
