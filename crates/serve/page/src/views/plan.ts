@@ -49,7 +49,9 @@ export function plan(page: Page, first: Query): View {
   const bar = h("div", { class: "bar" });
   const compare = h("div", { class: "compare" });
   const board = h("div", { class: "board" });
-  const element = h("div", { class: "planner" }, bar, compare, board);
+  /** Says errors to screen readers, each once, however many algorithms have it. */
+  const alarm = h("div", { class: "unseen", role: "alert", "aria-atomic": "false" });
+  const element = h("div", { class: "planner" }, bar, alarm, compare, board);
 
   const topology = (): string => query.topology ?? "mesh:8x8";
   const algorithms = (): string[] => list(query.algorithms).slice(0, MOST);
@@ -66,6 +68,7 @@ export function plan(page: Page, first: Query): View {
 
   const change = (changes: Record<string, string | number | null>): void => {
     query = changed(query, changes);
+    alarm.replaceChildren();
     page.set(changes);
     load();
   };
@@ -210,7 +213,9 @@ export function plan(page: Page, first: Query): View {
       button("×", () => change({ algorithms: algorithms().filter((name) => name !== card.algorithm).join(",") || null }), { class: "close", "aria-label": `Take ${card.algorithm} away` }));
     const found = card.plan;
     if (card.error !== null) {
-      fill(card.below, problem(new Error(card.error)));
+      const { error } = card;
+      fill(card.below, h("div", { class: "problem" }, error));
+      if (![...alarm.children].some((said) => said.textContent === error)) alarm.append(h("p", null, error));
     } else if (!found) {
       fill(card.below, h("p", { class: "quiet" }, HINTS[mode]));
     } else {
@@ -369,6 +374,7 @@ export function plan(page: Page, first: Query): View {
     element,
     update(next) {
       query = next;
+      alarm.replaceChildren();
       load();
     },
     end() {
