@@ -97,6 +97,19 @@ test("values that cannot be are refused with their range", async ({ page, addres
   await expect(page.getByRole("textbox", { name: "Node" })).toHaveAttribute("aria-invalid", "true");
 });
 
+test("a refused value leaves the fields beside it as they are", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000`);
+  const beside = page.getByRole("textbox", { name: "Channel" });
+  const height = async (): Promise<number> => ((await beside.boundingBox()) as { height: number }).height;
+  const before = await height();
+  await page.getByRole("textbox", { name: "Node" }).fill("8,8");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".missing").filter({ hasText: "8,8" })).toBeVisible();
+  expect(await height()).toBe(before);
+  const tops = await page.locator(".fields label > span:first-child").evaluateAll((labels) => labels.slice(2).map((label) => label.getBoundingClientRect().top));
+  expect(tops[0]).toBe(tops[1]);
+});
+
 test("a cycle that there is not is refused, and what was asked for stays to be mended", async ({ page, address }) => {
   const last = json<{ cycles: number }>("simulate", ...RUN).cycles - 1;
   const field = page.getByLabel("Go to cycle");

@@ -21,6 +21,14 @@ test("every kind of network is drawn", async ({ page, address }) => {
   }
 });
 
+test("channels are said to keep to the right where they run both ways", async ({ page, address }) => {
+  for (const [topology, both] of [["mesh:4x4", true], ["omega:2x3", false], ["bmin:4x2", true], ["butterfly:2x3", false]] as const) {
+    await page.goto(`${address}/network?topology=${topology}`);
+    await expect(page.locator(".panel .facts").last()).toContainText(topology);
+    await expect(page.getByText("Channels keep to the right"), topology).toHaveCount(both ? 1 : 0);
+  }
+});
+
 test("names that are numbers of other nodes are warned of", async ({ page, address }) => {
   await page.goto(`${address}/network?topology=names.json`);
   await expect(page.locator(".panel")).toContainText("node 0 of `names.json` is called `1`, and where nodes are asked for, 1 is the number of another one.");

@@ -162,6 +162,49 @@ test("play, pause, step, scrub and speed, by keys and by buttons", async ({ page
   await page.getByRole("button", { name: "Pause" }).click();
 });
 
+test("after Enter in a field the keys are the replay's again", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=run.replay&cycle=3000`);
+  await expect.poll(() => shownCycle(page)).toBe(3000);
+  const worm = page.getByRole("textbox", { name: "Worm" });
+  const stage = page.locator(".replay .picture canvas");
+  await worm.click();
+  await page.keyboard.type("100");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/worm=100/);
+  await expect(stage).toBeFocused();
+  await expect.poll(() => shownCycle(page)).not.toBe(3000);
+  const start = await shownCycle(page);
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => shownCycle(page)).toBe(start + 1);
+  await page.keyboard.press("Escape");
+  await expect(page).not.toHaveURL(/worm=/);
+  await expect(page.locator(".follow")).toHaveCount(0);
+  // What is refused is still to be mended.
+  await worm.click();
+  await page.keyboard.type("99999999");
+  await page.keyboard.press("Enter");
+  await expect(worm).toHaveAttribute("aria-invalid", "true");
+  await expect(worm).toBeFocused();
+  await worm.fill("");
+  await page.keyboard.press("Enter");
+  await expect(stage).toBeFocused();
+  // Also where nothing was changed, and in the field of the cycle.
+  const cycle = page.getByLabel("Go to cycle");
+  for (const text of ["2,000", ""]) {
+    await cycle.click();
+    if (text) await cycle.fill(text);
+    await page.keyboard.press("Enter");
+    await expect(stage).toBeFocused();
+    await expect.poll(() => shownCycle(page)).toBe(2000);
+  }
+  // By Tab the focus goes where it always went.
+  await worm.click();
+  await page.keyboard.type("7");
+  await page.keyboard.press("Tab");
+  await expect(page).toHaveURL(/worm=7/);
+  await expect(stage).not.toBeFocused();
+});
+
 test("a worm holds its channels when the command's timeline says so", async ({ page, address }) => {
   const timeline = JSON.parse(command("simulate", ...RUN, "--timeline", "-")) as { traceEvents: { pid: number; tid: number; ph: string; name: string; args: { worm?: number; from_cycle: number; to_cycle: number; name: string } }[] };
   const names = new Map<number, string>();

@@ -186,6 +186,42 @@ test("series can be hidden, the axis logarithmic, a point chosen, all of it in t
   await expect(page.locator(".lower .stack").first()).toBeVisible();
 });
 
+test("the title of the horizontal axis fits, and a plot without curves says so", async ({ other, address }) => {
+  writeFileSync(`${FOLDER}/load.toml`, readFileSync(`${FOLDER}/small.toml`, "utf8").replace("rate = 0.03", "load = 0.03").replaceAll("traffic.arrivals.rate", "traffic.arrivals.load").replace(/= \[0\.01.*\]/, "= [0.01, 0.02]"));
+  command("sweep", "load.toml", "--store", "load.db", "--out", "load");
+  const page = await other({ viewport: { width: 360, height: 740 } });
+  for (const width of [360, 1200]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.goto(`${address}/curves?experiment=load.toml&store=load.db`);
+    const title = page.locator(".chart").getByText("Effective applied load (flits per node per cycle)");
+    await expect(title).toBeVisible();
+    const box = (await title.boundingBox()) as { x: number; width: number };
+    expect(box.x).toBeGreaterThan(0);
+    expect(box.x + box.width).toBeLessThanOrEqual(width);
+    expect(await title.evaluate((text) => text.scrollWidth <= text.clientWidth)).toBe(true);
+  }
+  // That of the vertical axis, too, however long it is.
+  await page.goto(`${address}/curves?experiment=load.toml&store=load.db&y=latency.p95`);
+  const vertical = page.locator(".chart").getByText("95th percentile of latency to the last destination (µs)");
+  await expect(page.locator(".chart").getByText("Effective applied load")).toBeVisible();
+  await expect(vertical).toHaveCount(0);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect(vertical).toBeVisible();
+  await page.setViewportSize({ width: 1200, height: 740 });
+  await expect(vertical).toHaveCount(0);
+  const empty = page.getByText("All curves are switched off.");
+  const switches = page.locator(".series input");
+  await expect(switches).toHaveCount(2);
+  await switches.nth(0).uncheck();
+  await expect(empty).toHaveCount(0);
+  await switches.nth(1).uncheck();
+  await expect(empty).toBeVisible();
+  await page.reload();
+  await expect(empty).toBeVisible();
+  await switches.nth(0).check();
+  await expect(empty).toHaveCount(0);
+});
+
 test("downloads: SVG, PNG and the command's CSV", async ({ page, address }) => {
   await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
   const content = async (name: string): Promise<Buffer> => {

@@ -122,7 +122,10 @@ export class Player {
       this.#typing = false;
       const cycle = this.#cycleOf(this.#cycleField.value);
       if (cycle === null) this.#refuseCycle(this.#cycleField.value);
-      else this.goTo(cycle);
+      else {
+        this.goTo(cycle);
+        this.#backToStage();
+      }
     });
     const controls = h(
       "div",
@@ -143,13 +146,21 @@ export class Player {
       { class: "split replay" },
       h("div", { class: "stage" }, this.#view.element, h("div", { class: "transport" }, h("div", { class: "track" }, this.#slider, this.#marks), controls)),
       h("aside", { class: "panel", "aria-label": "What the worms do" }, this.#alarm, this.#now, this.#dead, this.#bottleneck, this.#follow, this.#filters, this.#list,
-        h("p", { class: "quiet keys" }, "Space plays, ← and → step, with shift to the next event, Home and End jump, + − 0 zoom.")),
+        h("p", { class: "quiet keys" }, "Space plays, ← and → step, with shift to the next event, Home and End jump, Esc follows no worm, + − 0 zoom.")),
     );
     if (header.deadlock) {
       const mark = h("span", { class: "mark" });
       mark.style.left = `${(100 * Math.min(header.deadlock.at, last)) / Math.max(1, last)}%`;
       this.#marks.append(mark);
     }
+    this.element.addEventListener("keydown", (event) => {
+      this.#entered = event.key === "Enter";
+      const field = event.target;
+      if (!(field instanceof HTMLInputElement) || field.type !== "text" || field.matches("[aria-invalid=true]")) return;
+      // What is there already is no change.
+      if (field === this.#cycleField ? !this.#typing : field.value === field.defaultValue) this.#backToStage();
+    });
+    this.element.addEventListener("keyup", () => { this.#entered = false; });
     this.#endTheme = onTheme(() => this.#showAll());
     this.update(query);
   }
@@ -165,6 +176,13 @@ export class Player {
     const digits = /^\s*\d{1,3}(,\d{3})*\s*$/.test(text) ? text.replace(/,/g, "") : text;
     const cycle = whole(digits.trim());
     return cycle !== null && cycle <= this.#end ? cycle : null;
+  }
+
+  /** After Enter in a field the keys are the replay's again. */
+  #backToStage(): void {
+    if (!this.#entered) return;
+    this.#entered = false;
+    this.#view.canvas.focus({ preventScroll: true });
   }
 
   /** Keeps what was asked for in its field, and says what is expected. */
@@ -184,6 +202,8 @@ export class Player {
 
   #warning: string | null = null;
   readonly #alarm = h("div", null);
+  /** Whether Enter has just been pressed. */
+  #entered = false;
   /** Whether somebody types a cycle and has not said it yet. */
   #typing = false;
   readonly #noCycle = h("span", { class: "missing" });
@@ -843,6 +863,7 @@ export class Player {
         }
         this.#change({ [key]: value });
         if (key === "worm" && value !== null) void this.#findWorm(value, true);
+        this.#backToStage();
       }, props);
       return wrong === undefined ? made : complain(made, `There is no ${label.toLowerCase()} “${wrong}”: expected ${expected}.`);
     };

@@ -36,9 +36,14 @@ export function usualStore({ open, items }: Info): string | null {
 /** Where `wormcast sweep` puts results. */
 export const USUAL = "results/store.db";
 
-/** The algorithms for a shape of networks, those that are for it by name before those for any. */
-export function algorithmsFor(all: Catalogue, shape: string | null): Option[] {
+/** The algorithms for a shape of networks, those that are for it by name before those for any; where the extents of a grid are given, for a grid of such extents. */
+export function algorithmsFor(all: Catalogue, shape: string | null, size: readonly number[] | null = null): Option[] {
+  const fits = (networks: string): boolean => {
+    if (size === null) return true;
+    if (networks.startsWith("2-D ")) return size.length === 2;
+    return networks !== "square torus" || (size.length === 2 && size[0] === size[1]);
+  };
   return all.algorithms
-    .filter((algorithm) => shape === null || algorithm.shapes.includes(shape))
+    .filter((algorithm) => (shape === null || algorithm.shapes.includes(shape)) && fits(algorithm.networks))
     .map((algorithm) => ({ value: algorithm.name, text: algorithm.name }));
 }

@@ -152,11 +152,14 @@ export function curves(page: Page, first: Query): View {
         return mean !== null && (!log || mean > 0) ? mean : null;
       });
     });
+    // Not on the canvas, where what does not fit into a line is cut off.
+    const xLabel = h("p", { class: "axis-label" }, curves.x.label);
     const colours = palette();
     const grid = isDark() ? "#242b35" : "#e8ecf1";
-    const axis = { stroke: colours.faint, values: (_: uPlot, at: (number | null)[]) => at.map(tick), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12.5px system-ui, sans-serif" };
+    const axis = { stroke: colours.faint, values: (_: uPlot, at: (number | null)[]) => at.map(tick), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif", labelFont: LABEL_FONT };
     const width = Math.max(280, chart.clientWidth || 600);
-    const height = Math.max(280, Math.min(520, Math.round(width * 0.56)));
+    const height = heightFor(width);
+    const above = isTooLong(curves.y.label, height);
     plot = new uPlot(
       {
         width,
@@ -168,14 +171,20 @@ export function curves(page: Page, first: Query): View {
           y: log ? { distr: 3 } : { range: (_, low, high) => { const [from, to] = reach(low, high); return [from, to + (to - from || 1) * 0.06]; } },
         },
         axes: [
-          { ...axis, label: curves.x.label, size: 32, labelSize: 24, space: 84 },
+          { ...axis, size: 32, space: 84 },
           // As wide as the longest number.
-          { ...axis, label: curves.y.label, size: (_, texts) => Math.max(62, 22 + 8 * Math.max(0, ...(texts ?? []).map((text) => text.length))), labelSize: 22 },
+          { ...axis, label: above ? undefined : curves.y.label, size: (_, texts) => Math.max(62, 22 + 8 * Math.max(0, ...(texts ?? []).map((text) => text.length))), labelSize: 22 },
         ],
         series: [{}, ...curves.series.map((series, i) => ({ label: series.name, stroke: paint(i), dash: [...dash(i)], width: 2, spanGaps: true, show: !off.has(series.name), points: { show: false } }))],
         cursor: { points: { show: true, size: 11 }, y: false, drag: { x: true, y: false } },
         hooks: {
-          draw: [(u) => marks(u)],
+          draw: [
+            (u) => {
+              marks(u);
+              // Below what it belongs to.
+              xLabel.style.marginLeft = `${u.bbox.left / (window.devicePixelRatio || 1)}px`;
+            },
+          ],
           setCursor: [(u) => showLegend(u.cursor.idx ?? null)],
         },
       },
@@ -183,6 +192,9 @@ export function curves(page: Page, first: Query): View {
       chart,
     );
     plot.over.addEventListener("click", (event) => pick(event.offsetX, event.offsetY));
+    chart.append(xLabel);
+    if (above) chart.prepend(h("p", { class: "axis-label above" }, curves.y.label));
+    if (curves.series.every((series) => off.has(series.name))) chart.append(h("div", { class: "no-curve", role: "status" }, h("p", { class: "quiet" }, "All curves are switched off.")));
     plot.over.setAttribute("role", "img");
     plot.over.setAttribute("aria-label", `${curves.title}: ${curves.series.length} curves; the table below has their numbers`);
   };
@@ -499,7 +511,10 @@ export function curves(page: Page, first: Query): View {
 
   const resize = new ResizeObserver(() => {
     const width = Math.max(280, chart.clientWidth);
-    if (plot && Math.abs(plot.width - width) > 1) plot.setSize({ width, height: Math.max(280, Math.min(520, Math.round(width * 0.56))) });
+    if (!plot || !shown || Math.abs(plot.width - width) <= 1) return;
+    const { label } = shown.curves.y;
+    if (isTooLong(label, plot.height) === isTooLong(label, heightFor(width))) plot.setSize({ width, height: heightFor(width) });
+    else draw();
   });
   resize.observe(plotBox);
   const endTheme = onTheme(() => show());
@@ -530,6 +545,19 @@ function allColumns({ columns, rows }: Curves["table"]): HTMLElement {
 /** Whether there is something to draw. */
 function hasPlot(found: Curves | Tabled): found is Curves {
   return "series" in found;
+}
+
+function heightFor(width: number): number {
+  return Math.max(280, Math.min(520, Math.round(width * 0.56)));
+}
+
+const LABEL_FONT = "12.5px system-ui, sans-serif";
+
+/** Whether the title of the vertical axis is longer than a plot of this height: it stands above it then. */
+function isTooLong(label: string, height: number): boolean {
+  const context = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
+  context.font = LABEL_FONT;
+  return context.measureText(label).width > height - 24;
 }
 
 /** Downloads are for paper: light whatever the page is. */

@@ -182,7 +182,7 @@ export function network(page: Page, query: Query): View {
           ...(header ? ([["algorithm", header.algorithm], ["cycles", figure(header.cycles)], ["messages", figure(header.counts.messages)], ["worms", figure(header.counts.worms)]] as [string, string][]) : []),
         ]),
         network.data.warning ? h("p", null, `${network.data.warning}.`) : null,
-        h("p", { class: "quiet" }, "Channels keep to the right of their direction, as on a road."),
+        network.data.unidirectional ? null : h("p", { class: "quiet" }, "Channels keep to the right of their direction, as on a road."),
       ),
     );
     parts.splice(damaged === null ? 1 : 2, 0, section("Find", search, details()));

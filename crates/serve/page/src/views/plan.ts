@@ -5,7 +5,7 @@ import type { Query } from "../address.ts";
 import { get, isAborted } from "../api.ts";
 import type { Catalogue, NetworkData, Plan } from "../api.ts";
 import { button, choice, figure, fill, h, input, isTyped, refill, select, swatch, table } from "../dom.ts";
-import type { Child } from "../dom.ts";
+import type { Child, Option } from "../dom.ts";
 import { categories, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
 import type { Hit, Pen } from "../draw/view.ts";
@@ -16,8 +16,20 @@ import { algorithmsFor, catalogue, topologyField } from "./choosing.ts";
 
 /** How many algorithms stand side by side, at most. */
 const MOST = 9;
+/** Those that stand there before others if the address names none. */
+const LIKED = ["dual-path", "pure-negative-first", "column-path", "dstm-1", "spam", "combine", "w-sort", "bit-string", "u-min"];
 
 type Mode = "destinations" | "source" | "fail";
+
+/** What a click does where there is no plan yet. */
+const HINTS: Record<Mode, string> = {
+  destinations: "Click a router to make it a destination.",
+  source: "Click a router to make it the source. There is no destination yet.",
+  fail: "Click a link to fail it, or a failed one to mend it. There is no destination yet.",
+};
+
+/** How many of the things that are dropped are named, at most. */
+const NAMED = 6;
 
 interface Card {
   algorithm: string;
@@ -38,14 +50,27 @@ export function plan(page: Page, first: Query): View {
   let loaded = "";
   let mode: Mode = "destinations";
   let worm: number | null = null;
+  /** The kind of the network that was left for another, until that one is there; "" if it is not known. */
+  let left: string | null = null;
   const cards = new Map<string, Card>();
   const bar = h("div", { class: "bar" });
   const compare = h("div", { class: "compare" });
   const board = h("div", { class: "board" });
-  const element = h("div", { class: "planner" }, bar, compare, board);
+  const news = h("p", { class: "quiet", hidden: true });
+  /** Says errors to screen readers, each once, however many algorithms have it. */
+  const alarm = h("div", { class: "unseen", role: "alert", "aria-atomic": "false" });
+  const element = h("div", { class: "planner" }, bar, news, alarm, compare, board);
 
   const topology = (): string => query.topology ?? "mesh:8x8";
-  const algorithms = (): string[] => list(query.algorithms).slice(0, MOST);
+  const fitting = (): Option[] => (all && network ? algorithmsFor(all, network.data.shape, network.data.size) : []);
+  /** Those that are named, or else some that the network takes. */
+  const algorithms = (): string[] => {
+    if (query.algorithms !== undefined) return list(query.algorithms).slice(0, MOST);
+    const names = fitting().map((option) => option.value);
+    const liked = LIKED.filter((name) => names.includes(name));
+    return (liked.length > 0 ? liked : names).slice(0, 3);
+  };
+  const source = (): string => query.source ?? network?.nodeLabel(0) ?? "";
   /** A node as it is labelled, however it was written. */
   const labelled = (text: string): string => {
     const node = network?.findNode(text) ?? null;
@@ -59,8 +84,45 @@ export function plan(page: Page, first: Query): View {
 
   const change = (changes: Record<string, string | number | null>): void => {
     query = changed(query, changes);
+    hush();
     page.set(changes);
     load();
+  };
+
+  /** What was said is of what was there before. */
+  const hush = (): void => {
+    news.hidden = true;
+    alarm.replaceChildren();
+  };
+
+  /** Keeps what a network that was chosen has as well as the one before, and says what it drops. */
+  const move = (): void => {
+    if (left === null || !network || !all) return;
+    const net = network;
+    const names = fitting().map((option) => option.value);
+    const isAlike = left === "" || left === kindOf(net);
+    left = null;
+    const changes: Record<string, string | null> = {};
+    const dropped: Child[] = [];
+    const keep = (key: string, separator: string, word: string, isThere: (item: string) => boolean): void => {
+      const items = list(query[key], separator);
+      const gone = items.filter((item) => !isThere(item));
+      if (gone.length === 0) return;
+      dropped.push(dropped.length > 0 ? "; " : "", `${word}${gone.length === 1 ? "" : "s"} `, ...named(gone));
+      changes[key] = items.filter(isThere).join(separator) || null;
+    };
+    keep("algorithms", ",", "algorithm", (name) => names.includes(name));
+    // What a routing needs is not known here; what a network of the same kind took, another one does, or the algorithms say why not.
+    keep("routing", ",", "routing", () => isAlike);
+    keep("source", ";", "source", (name) => net.findNode(name) !== null);
+    keep("destinations", ";", "destination", (name) => name.trim() === "all" || net.findNode(name) !== null);
+    keep("failed", ";", "failed link", (ends) => net.linksBetween([ends]).length > 0);
+    if (dropped.length === 0) return;
+    query = changed(query, changes);
+    page.set(changes, true);
+    fill(news, `Dropped on the way to ${net.data.name}: `, ...dropped, ".");
+    news.hidden = false;
+    page.announce(news.textContent ?? "");
   };
 
   const load = (): void => {
@@ -88,38 +150,34 @@ export function plan(page: Page, first: Query): View {
     controls();
   };
 
-  /** What is there if the address does not say. */
-  const complete = (): void => {
-    if (!network || !all) return;
-    if (query.algorithms === undefined) {
-      const fitting = algorithmsFor(all, network.data.shape).map((option) => option.value);
-      const liked = ["dual-path", "pure-negative-first", "column-path", "dstm-1", "spam", "combine", "w-sort", "bit-string", "u-min"].filter((name) => fitting.includes(name));
-      query = changed(query, { algorithms: (liked.length > 0 ? liked : fitting).slice(0, 3).join(",") });
-    }
-    if (query.source === undefined) query = changed(query, { source: network.nodeLabel(0) });
-  };
-
   const controls = (): void => {
     if (isTyped(bar)) return;
-    const options = all && network ? algorithmsFor(all, network.data.shape).filter((option) => !algorithms().includes(option.value)) : [];
+    const there = algorithms();
+    const options = fitting().filter((option) => !there.includes(option.value));
     refill(
       bar,
-      topologyField(page.info, topology(), (text) => change({ topology: text, source: null, destinations: null, failed: null, algorithms: null, routing: null })),
-      input("Source", query.source ?? "", (text) => change({ source: text })),
+      topologyField(page.info, topology(), (text) => {
+        left ??= network ? kindOf(network) : "";
+        change({ topology: text });
+      }),
+      input("Source", source(), (text) => change({ source: text })),
       input("Destinations", query.destinations ?? "", (text) => change({ destinations: text }), { placeholder: network ? `${network.nodeLabel(Math.min(1, network.data.nodes - 1))}; …` : "" }),
       input("Failed links", query.failed ?? "", (text) => change({ failed: text }), { placeholder: "none" }),
       select("Routing", [{ value: "", text: "as each has it" }, ...(all?.routings ?? []).map(({ name }) => ({ value: name, text: name }))], query.routing ?? "", (value) => change({ routing: value })),
       select("Ports", [{ value: "", text: "one at a time" }, { value: "all", text: "all at once" }], query.ports ?? "", (value) => change({ ports: value })),
-      select("Add an algorithm", [{ value: "", text: options.length > 0 ? "choose …" : "all are there" }, ...options], "", (value) => value && change({ algorithms: [...algorithms(), value].join(",") }), { disabled: algorithms().length >= MOST }),
+      select("Add an algorithm", [{ value: "", text: options.length > 0 ? "choose …" : "all are there" }, ...options], "", (value) => value && change({ algorithms: [...there, value].join(",") }), { disabled: there.length >= MOST }),
       h("div", { class: "field" }, h("span", null, "A click sets"),
-        choice("What a click sets", [{ value: "destinations", text: "destinations" }, { value: "source", text: "source" }, { value: "fail", text: "a failed link" }], mode, (value) => { mode = value as Mode; })),
+        choice("What a click sets", [{ value: "destinations", text: "destinations" }, { value: "source", text: "source" }, { value: "fail", text: "a failed link" }], mode, (value) => {
+          mode = value as Mode;
+          if (destinations().length === 0) for (const card of cards.values()) report(card);
+        })),
       query.destinations || query.failed ? h("div", { class: "field" }, h("span", null, " "), button("Clear", () => change({ destinations: null, failed: null }))) : null,
     );
   };
 
   const show = (): void => {
     if (!network) return;
-    complete();
+    move();
     controls();
     const wanted = algorithms();
     for (const [name, card] of cards) {
@@ -168,13 +226,13 @@ export function plan(page: Page, first: Query): View {
     card.asking?.abort();
     const controller = new AbortController();
     card.asking = controller;
-    if (destinations().length === 0 || !query.source) {
+    if (destinations().length === 0) {
       card.plan = null;
       card.error = null;
       report(card);
       return;
     }
-    const asked = { topology: topology(), algorithm: card.algorithm, routing: routingOf(card.algorithm), source: query.source, destinations: query.destinations, ports: query.ports, seed: query.seed, failed: failed() };
+    const asked = { topology: topology(), algorithm: card.algorithm, routing: routingOf(card.algorithm), source: source(), destinations: query.destinations, ports: query.ports, seed: query.seed, failed: failed() };
     get<Plan>("/api/plan", asked, controller.signal).then(
       (found) => {
         if (controller.signal.aborted) return;
@@ -200,9 +258,11 @@ export function plan(page: Page, first: Query): View {
       button("×", () => change({ algorithms: algorithms().filter((name) => name !== card.algorithm).join(",") || null }), { class: "close", "aria-label": `Take ${card.algorithm} away` }));
     const found = card.plan;
     if (card.error !== null) {
-      fill(card.below, problem(new Error(card.error)));
+      const { error } = card;
+      fill(card.below, h("div", { class: "problem" }, error));
+      if (![...alarm.children].some((said) => said.textContent === error)) alarm.append(h("p", null, error));
     } else if (!found) {
-      fill(card.below, h("p", { class: "quiet" }, "Click a router to make it a destination."));
+      fill(card.below, h("p", { class: "quiet" }, HINTS[mode]));
     } else {
       const net = network as Network;
       const routing = routingOf(card.algorithm);
@@ -263,7 +323,7 @@ export function plan(page: Page, first: Query): View {
       change({ source: name, destinations: destinations().filter((other) => other !== name).join(";") || null });
       return;
     }
-    if (mode === "fail" || name === labelled(query.source ?? "")) return;
+    if (mode === "fail" || name === labelled(source())) return;
     const there = destinations();
     change({ destinations: (there.includes(name) ? there.filter((other) => other !== name) : [...there, name]).join(";") || null });
   };
@@ -323,11 +383,11 @@ export function plan(page: Page, first: Query): View {
         context.strokeRect(x - side / 2, y - side / 2, side, side);
       });
     }
-    if (query.source) {
-      mark(query.source, (x, y) => {
+    if (source()) {
+      mark(source(), (x, y) => {
         pen.disc(x, y, Math.max(5, pen.radius * 1.1), colours.text);
         pen.ring(x, y, Math.max(7, pen.radius * 1.45), colours.text, 2);
-        on.set(net.routerOf(net.findNode(query.source as string) as number), colours.ground);
+        on.set(net.routerOf(net.findNode(source()) as number), colours.ground);
       });
     }
     card.view.labels(pen, on);
@@ -359,6 +419,8 @@ export function plan(page: Page, first: Query): View {
     element,
     update(next) {
       query = next;
+      left = null;
+      hush();
       load();
     },
     end() {
@@ -369,4 +431,16 @@ export function plan(page: Page, first: Query): View {
       }
     },
   };
+}
+
+/** What routings are made for, roughly: the shape of a network, and its dimensions. */
+function kindOf({ data }: Network): string {
+  return `${data.shape} ${data.size.length}`;
+}
+
+/** Some of them, none broken at its hyphens, and how many more there are. */
+function named(items: readonly string[]): Child[] {
+  const more = items.length - NAMED;
+  const before = (i: number): string => (i === 0 ? "" : more <= 0 && i === items.length - 1 ? " and " : ", ");
+  return [...items.slice(0, NAMED).flatMap((item, i) => [before(i), h("span", { class: "whole" }, item)]), more > 0 && ` and ${more} more`];
 }
