@@ -34,11 +34,31 @@ pub(crate) struct Request {
     pub(crate) vertex: u32,
     pub(crate) all_links: bool,
     live: bool,
-    /// Whether it is for one channel and nothing else: most are. Then that and the queue entry are these, and the lists mean nothing.
-    only: Only,
-    channel: ChannelId,
+    /// Where what it asks for is put down.
+    asks: Asks,
+    /// The links, the pool and the queue entries of one that asks for few.
+    few_links: [ChannelId; Self::FEW],
     pool: Pool,
-    entry: u32,
+    few_entries: [u32; Self::FEW],
+    /// What one that asks for more asks for.
+    many: Option<Box<Many>>,
+}
+
+/// Where what a request asks for is put down: in the request itself, if it is little, as there may be millions that wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asks {
+    /// A path asks for a link of one virtual channel, and for nothing else.
+    Link,
+    /// For the only port of a pool, and for nothing else.
+    Port,
+    /// For so many links, and, if there are none, for a pool.
+    Few(u8),
+    Many,
+}
+
+/// What a request asks for, if that is much.
+#[derive(Clone, Default, Debug)]
+struct Many {
     /// One channel of each of these pools.
     pools: Vec<Pool>,
     /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
@@ -49,64 +69,94 @@ pub(crate) struct Request {
     entries: Vec<u32>,
 }
 
-/// What a request for one channel asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Only {
-    /// There may be more.
-    No,
-    /// A path, for a link of one virtual channel.
-    Link,
-    /// For the only port of a pool.
-    Pool,
-}
-
 impl Request {
+    const FEW: usize = 2;
+
     const NONE: Self = Self {
         key: Key { cycle: 0, worm: 0, part: 0 },
         worm: NONE,
         vertex: 0,
         all_links: false,
         live: false,
-        only: Only::No,
-        channel: ChannelId::new(NONE),
+        asks: Asks::Few(0),
+        few_links: [ChannelId::new(NONE); Self::FEW],
         pool: Pool::Injection(NodeId::new(0)),
-        entry: NONE,
-        pools: Vec::new(),
-        links: Vec::new(),
-        ranges: Vec::new(),
-        entries: Vec::new(),
+        few_entries: [NONE; Self::FEW],
+        many: None,
     };
 
     /// One channel of each of these pools.
     #[inline]
     pub(crate) fn pools(&self) -> &[Pool] {
-        match self.only {
-            Only::No => &self.pools,
-            Only::Link => &[],
-            Only::Pool => std::slice::from_ref(&self.pool),
+        match self.asks {
+            Asks::Port | Asks::Few(0) => std::slice::from_ref(&self.pool),
+            Asks::Link | Asks::Few(_) => &[],
+            Asks::Many => self.many.as_deref().map_or(&[], |many| &many.pools),
         }
     }
 
     /// Links: any one of them, in order of preference, or all of them. One may come several times, with different ranges.
     #[inline]
     pub(crate) fn links(&self) -> &[ChannelId] {
-        match self.only {
-            Only::No => &self.links,
-            Only::Link => std::slice::from_ref(&self.channel),
-            Only::Pool => &[],
+        match self.asks {
+            Asks::Link => &self.few_links[..1],
+            Asks::Port => &[],
+            Asks::Few(links) => &self.few_links[..usize::from(links)],
+            Asks::Many => self.many.as_deref().map_or(&[], |many| &many.links),
         }
     }
 
     /// The queue entries: those of the links, then those of the pools.
     #[inline]
     fn entries(&self) -> &[u32] {
-        if self.only == Only::No { &self.entries } else { std::slice::from_ref(&self.entry) }
+        match self.asks {
+            Asks::Link | Asks::Port | Asks::Few(0) => &self.few_entries[..1],
+            Asks::Few(links) => &self.few_entries[..usize::from(links)],
+            Asks::Many => self.many.as_deref().map_or(&[], |many| &many.entries),
+        }
     }
 
     /// The acceptable virtual channels of the link at this position.
     #[inline]
     pub(crate) fn range(&self, position: usize) -> VcRange {
-        if self.only == Only::No { range(&self.ranges, position) } else { VcRange::ANY }
+        match &self.many {
+            Some(many) if self.asks == Asks::Many => range(&many.ranges, position),
+            _ => VcRange::ANY,
+        }
+    }
+
+    /// Puts down what it asks for, and the queue entries.
+    fn asks_for(
+        &mut self,
+        Wanted { pools, links, ranges, all_links }: Wanted<'_>,
+        entries: &[u32],
+        spare: impl FnOnce() -> Option<Box<Many>>,
+    ) {
+        self.all_links = all_links;
+        let few = match (links, pools) {
+            ([], &[pool]) => {
+                self.pool = pool;
+                true
+            }
+            (links, []) => !links.is_empty() && links.len() <= Self::FEW,
+            _ => false,
+        };
+        if few && ranges.is_empty() {
+            self.asks = Asks::Few(links.len() as u8);
+            self.few_links[..links.len()].copy_from_slice(links);
+            self.few_entries[..entries.len()].copy_from_slice(entries);
+            return;
+        }
+        self.asks = Asks::Many;
+        let many = self.many.get_or_insert_with(|| spare().unwrap_or_default());
+        many.pools.clear();
+        many.pools.extend_from_slice(pools);
+        many.links.clear();
+        many.links.extend_from_slice(links);
+        many.ranges.clear();
+        many.ranges.extend_from_slice(ranges);
+        many.entries.clear();
+        many.entries.extend_from_slice(entries);
     }
 
     /// Whether it asks for this virtual channel of a link.
@@ -190,6 +240,11 @@ pub(crate) struct Arbiter {
     granted: Option<Vec<ChannelId>>,
     /// Scratch: the links that a request may be granted.
     free: Vec<ChannelId>,
+    /// Scratch: the entries of a request.
+    entries: Vec<u32>,
+    /// Memory for requests that ask for much.
+    #[allow(clippy::vec_box, reason = "it is handed on as it is")]
+    spare: Vec<Box<Many>>,
 }
 
 impl Arbiter {
@@ -217,6 +272,8 @@ impl Arbiter {
             selector,
             granted: None,
             free: Vec::new(),
+            entries: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -485,13 +542,13 @@ impl Arbiter {
         let index = self.queues.first(queue as usize)?;
         let request = &mut self.requests[index as usize];
         let line = &mut self.queues.lines[queue as usize];
-        if request.only == Only::No || !line.hold.is_free(self.now) {
+        if !matches!(request.asks, Asks::Link | Asks::Port) || !line.hold.is_free(self.now) {
             return None;
         }
         line.hold = Hold::by(request.worm);
         request.live = false;
-        let to = (request.only == Only::Link).then_some(line.to);
-        let granted = (request.worm, request.vertex, request.channel, to);
+        let to = (request.asks == Asks::Link).then_some(line.to);
+        let granted = (request.worm, request.vertex, request.few_links[0], to);
         if self.one_request {
             self.free_requests.push(index);
         } else {
@@ -573,9 +630,9 @@ impl Arbiter {
 
     /// Makes a request that cannot be granted at once: puts it at the end of the queues of everything that it asks for.
     pub(crate) fn queue(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>) {
-        let Wanted { pools, links, ranges, all_links } = wanted;
+        let Wanted { pools, links, .. } = wanted;
         let index = self.new_request();
-        let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
+        let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
         for &link in links {
             // The first in a queue looks ahead: the holder of the channel will wake those that are in it by then, if it has
@@ -604,14 +661,9 @@ impl Arbiter {
             entries.push(self.queues.push(queue, index));
         }
         let request = &mut self.requests[index as usize];
-        request.links.clear();
-        request.links.extend_from_slice(links);
-        request.ranges.clear();
-        request.ranges.extend_from_slice(ranges);
-        request.pools.clear();
-        request.pools.extend_from_slice(pools);
-        (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.only, request.entries, request.live) = (all_links, Only::No, entries, true);
+        (request.key, request.worm, request.vertex, request.live) = (key, worm, vertex, true);
+        request.asks_for(wanted, &entries, || self.spare.pop());
+        self.entries = entries;
         self.pending += 1;
         if self.may_be_granted(wanted) {
             self.look_at(index);
@@ -678,10 +730,10 @@ impl Arbiter {
         let entry = self.queues.push(queue, index);
         let request = &mut self.requests[index as usize];
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
-        (request.all_links, request.live, request.channel, request.entry) = (false, true, channel, entry);
-        request.only = Only::Link;
+        (request.all_links, request.live, request.few_links[0], request.few_entries[0]) = (false, true, channel, entry);
+        request.asks = Asks::Link;
         if let Some(pool) = pool {
-            (request.only, request.pool) = (Only::Pool, pool);
+            (request.asks, request.pool) = (Asks::Port, pool);
         }
         self.pending += 1;
         if hold.is_free(self.now) {
@@ -867,31 +919,30 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         self.granted_now.push((request.key, index));
         self.pending -= 1;
-        match request.only {
-            Only::No => {}
+        if matches!(request.asks, Asks::Link | Asks::Port) {
             // The next has to wait.
-            Only::Link | Only::Pool => {
-                self.queues.remove(request.channel.index(), request.entry);
-                return;
-            }
+            self.queues.remove(request.few_links[0].index(), request.few_entries[0]);
+            return;
         }
-        let (entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
-        let pools = std::mem::take(&mut request.pools);
-        for (&link, &entry) in wanted.iter().zip(&entries) {
+        let links = request.links().len();
+        for position in 0..links {
+            let request = &self.requests[index as usize];
+            let (link, entry) = (request.links()[position], request.entries()[position]);
             // The next has to wait if the link is the one that was granted.
             let next_is_first = self.queues.remove(link.index(), entry);
             if self.divided || (next_is_first && self.is_free(link, 0)) {
                 self.wake_head(link.index());
             }
         }
-        for (&pool, &entry) in pools.iter().zip(&entries[wanted.len()..]) {
+        for position in 0..self.requests[index as usize].pools().len() {
+            let request = &self.requests[index as usize];
+            let (pool, entry) = (request.pools()[position], request.entries()[links + position]);
             let queue = self.queue_of(pool);
             if self.queues.remove(queue, entry) && matches!(pool, Pool::Injection(_)) {
                 self.wake_head(queue);
             }
         }
-        let request = &mut self.requests[index as usize];
-        (request.entries, request.links, request.pools) = (entries, wanted, pools);
+        self.spare.extend(self.requests[index as usize].many.take());
     }
 
     /// The lowest virtual channel of its `position`-th link that a request may be granted: one that is free and that no request before it asks for.
