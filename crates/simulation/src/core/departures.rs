@@ -207,9 +207,9 @@ impl<O: Observer, F: Flits> Core<'_, O, F> {
         };
         match &worm.route {
             Route::Path(route, flits) if !self.channels.lags.is_empty() => {
-                delayed_path_delivery(timing, F::lags(flits), &route.rest().strips, vertex - 1)
+                delayed_path_delivery(timing, F::lags(flits), &route.rare().strips, vertex - 1)
             }
-            Route::Path(route, _) => path_delivery(timing, &route.rest().strips, route.last(), vertex - 1),
+            Route::Path(route, _) => path_delivery(timing, &route.rare().strips, route.last(), vertex - 1),
             Route::Tree(route, _) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
@@ -393,7 +393,7 @@ impl PathRoute {
         let Vertex { departs, entered_by: link, .. } = self.vertex(vertex);
         let stripped = match addresses {
             None => 0,
-            Some(_) => self.rest().strips.partition_point(|&router| router + 1 < vertex) as u32,
+            Some(_) => self.rare().strips.partition_point(|&router| router + 1 < vertex) as u32,
         };
         channels.count_flits(link, flits - stripped);
         if O::PART {
@@ -447,7 +447,7 @@ impl PathRoute {
     ) {
         let known = |at: &Vertex| at.departs != UNKNOWN && at.departs >= now;
         for (vertex, at) in self.vertices().filter(|(vertex, at)| *vertex > 1 && known(at)) {
-            let strips = if addresses.is_some() { &self.rest().strips[..] } else { &[] };
+            let strips = if addresses.is_some() { &self.rare().strips[..] } else { &[] };
             let stripped = strips.partition_point(|&router| router + 1 < vertex) as u32;
             visit(at.entered_by, at.departs, flits - stripped);
         }
@@ -485,11 +485,11 @@ impl PathRoute {
             }
             let entered_by = self.entered_by(self.tail);
             if O::RELEASES && entered_by.raw() != NONE {
-                reports.observer.released(departs, worm, entered_by, flits - self.rest().stripped);
+                reports.observer.released(departs, worm, entered_by, flits - self.rare().stripped);
             }
             if self.delivers(self.tail) {
                 if addresses.is_some() {
-                    self.rest_mut().stripped += 1;
+                    self.rare_mut().stripped += 1;
                 }
                 if O::RELEASES {
                     let consumed = flits - addresses.unwrap_or(0);

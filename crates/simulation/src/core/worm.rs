@@ -294,35 +294,6 @@ impl Way {
     }
 }
 
-impl PathRest {
-    const NOTHING: Self = Self {
-        exit: None,
-        waypoint: None,
-        consumption: Vec::new(),
-        delivered: 0,
-        stops: Vec::new(),
-        virtual_channels: Vec::new(),
-        far: Vec::new(),
-        strips: Vec::new(),
-        since_strip: Vec::new(),
-        stripped: 0,
-        strip_at: Cycle::MAX,
-        window_end: 0,
-    };
-
-    /// Forgets all of it, but keeps the memory.
-    fn clear(&mut self) {
-        (self.exit, self.waypoint, self.delivered) = (None, None, 0);
-        (self.stripped, self.strip_at, self.window_end) = (0, Cycle::MAX, 0);
-        self.consumption.clear();
-        self.stops.clear();
-        self.virtual_channels.clear();
-        self.far.clear();
-        self.strips.clear();
-        self.since_strip.clear();
-    }
-}
-
 /// The part of a path worm's route that few worms have: unicasts that may take any channel have none of it.
 pub(crate) struct PathRest {
     pub(crate) exit: Option<ChannelId>,
@@ -333,6 +304,26 @@ pub(crate) struct PathRest {
     /// How many of them have delivered.
     delivered: usize,
     stops: Vec<NodeId>,
+    rare: Option<Box<PathRare>>,
+}
+
+impl PathRest {
+    const NOTHING: Self =
+        Self { exit: None, waypoint: None, consumption: Vec::new(), delivered: 0, stops: Vec::new(), rare: None };
+
+    /// Forgets all of it, but keeps the memory.
+    fn clear(&mut self) {
+        (self.exit, self.waypoint, self.delivered) = (None, None, 0);
+        self.consumption.clear();
+        self.stops.clear();
+        if let Some(rare) = &mut self.rare {
+            rare.clear();
+        }
+    }
+}
+
+/// What fewer have still: in memory of its own, as there may be millions of worms with several stops.
+pub(crate) struct PathRare {
     /// By vertex, the virtual channel that leads to it; 0 for those that are not listed.
     virtual_channels: Vec<u32>,
     /// Vertices that the last flit leaves so long after the first that [`Hop`] has no room for it, and when.
@@ -347,6 +338,27 @@ pub(crate) struct PathRest {
     pub(crate) strip_at: Cycle,
     /// Vertices before this one have been looked at for when the last flit leaves, if something was stripped (worm engine).
     pub(crate) window_end: u32,
+}
+
+impl PathRare {
+    const NOTHING: Self = Self {
+        virtual_channels: Vec::new(),
+        far: Vec::new(),
+        strips: Vec::new(),
+        since_strip: Vec::new(),
+        stripped: 0,
+        strip_at: Cycle::MAX,
+        window_end: 0,
+    };
+
+    /// Forgets all of it, but keeps the memory.
+    fn clear(&mut self) {
+        (self.stripped, self.strip_at, self.window_end) = (0, Cycle::MAX, 0);
+        self.virtual_channels.clear();
+        self.far.clear();
+        self.strips.clear();
+        self.since_strip.clear();
+    }
 }
 
 /// The places of what is listed for a vertex, from the first one on.
@@ -512,6 +524,17 @@ impl PathRoute {
         rest
     }
 
+    #[inline]
+    pub(crate) fn rare(&self) -> &PathRare {
+        const NOTHING: &PathRare = &PathRare::NOTHING;
+        self.rest().rare.as_deref().unwrap_or(NOTHING)
+    }
+
+    #[inline]
+    pub(crate) fn rare_mut(&mut self) -> &mut PathRare {
+        self.rest_mut().rare.get_or_insert_with(|| Box::new(PathRare::NOTHING))
+    }
+
     /// The first stop behind the next so many.
     pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
         self.stops().get(self.next_stop as usize + stops).copied()
@@ -644,7 +667,7 @@ impl PathRoute {
         self.enter(now, left_by, at);
         if virtual_channel > 0 {
             let vertex = self.last();
-            let listed = &mut self.rest_mut().virtual_channels;
+            let listed = &mut self.rare_mut().virtual_channels;
             listed.resize(vertex as usize, 0);
             listed.push(virtual_channel);
         }
@@ -700,7 +723,7 @@ impl PathRoute {
         let vertex = self.last();
         self.named = vertex > 1 && self.at == self.heads_for && self.rest().waypoint.is_none();
         if self.named {
-            self.rest_mut().strips.push(vertex - 1);
+            self.rare_mut().strips.push(vertex - 1);
         }
         self.named
     }
@@ -740,7 +763,7 @@ impl PathRoute {
     /// The number of the first flit that has left a vertex: all before it were stripped there, or before (worm engine).
     #[inline]
     pub(crate) fn first_flit(&self, vertex: u32) -> u32 {
-        self.rest().strips.partition_point(|&router| router < vertex) as u32 + 1
+        self.rare().strips.partition_point(|&router| router < vertex) as u32 + 1
     }
 
     /// The channel that leads to a vertex; `NONE` for vertex 0.
@@ -755,7 +778,7 @@ impl PathRoute {
     /// The virtual channel of that.
     #[inline]
     pub(crate) fn virtual_channel(&self, vertex: u32) -> u32 {
-        self.rest().virtual_channels.get(vertex as usize).copied().unwrap_or(0)
+        self.rare().virtual_channels.get(vertex as usize).copied().unwrap_or(0)
     }
 
     /// When the last flit leaves a vertex, or `UNKNOWN`.
@@ -774,7 +797,7 @@ impl PathRoute {
 
     #[cold]
     fn departs_far(&self, vertex: u32) -> Cycle {
-        self.rest().far.iter().find(|far| far.0 == vertex).map_or(UNKNOWN, |far| far.1)
+        self.rare().far.iter().find(|far| far.0 == vertex).map_or(UNKNOWN, |far| far.1)
     }
 
     /// The last flit leaves a vertex in cycle `at`, of when the first one has, now or later; returns what is known of it then.
@@ -822,7 +845,7 @@ impl PathRoute {
 
     #[cold]
     fn adds_far(&mut self, vertex: u32, at: Cycle) {
-        self.rest_mut().far.push((vertex, at));
+        self.rare_mut().far.push((vertex, at));
     }
 
     /// As [`departs_when`](Self::departs_when), so many cycles after the first one: few enough for a [`Hop`]. Does nothing where consumption channels are held. Returns when, and the channel

@@ -348,7 +348,7 @@ impl PathFlits {
         left: impl Fn(u32) -> u32,
         visit: &mut dyn FnMut(ChannelId, u32, u32),
     ) {
-        let mut stripped = route.rest().stripped;
+        let mut stripped = route.rare().stripped;
         for (vertex, at) in route.vertices() {
             if vertex > 0 {
                 visit(at.entered_by, route.virtual_channel(vertex), left(vertex - 1).saturating_sub(stripped));

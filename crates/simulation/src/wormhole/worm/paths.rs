@@ -117,21 +117,21 @@ impl PathTimes {
     }
 
     fn leaves_stripping(&mut self, route: &mut PathRoute, now: Cycle) {
-        let rest = route.rest_mut();
-        if rest.strip_at != Cycle::MAX {
+        let rare = route.rare_mut();
+        if rare.strip_at != Cycle::MAX {
             self.passed += 1;
-            rest.since_strip.push((now - rest.strip_at) as u32);
-            rest.strip_at = Cycle::MAX;
+            rare.since_strip.push((now - rare.strip_at) as u32);
+            rare.strip_at = Cycle::MAX;
         }
     }
 
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
     pub(super) fn strips(&mut self, route: &mut PathRoute, strip_at: Cycle) {
-        let rest = route.rest_mut();
-        rest.strip_at = strip_at;
+        let rare = route.rare_mut();
+        rare.strip_at = strip_at;
         if !std::mem::replace(&mut self.strips, true) {
             (self.due, self.passed) = (0, 1);
-            rest.window_end = self.settled;
+            rare.window_end = self.settled;
             self.forget_all();
         }
     }
@@ -266,7 +266,7 @@ impl PathTimes {
         pace: Pace,
         (departures, spare): (&mut Departures<'_, O>, &mut Vec<Vec<Late>>),
     ) {
-        let (passed, strip_at) = (self.passed, route.rest().strip_at);
+        let (passed, strip_at) = (self.passed, route.rare().strip_at);
         while self.settled < known {
             let v = self.settled;
             let mut last = i64::MIN;
@@ -280,12 +280,12 @@ impl PathTimes {
                     last = strip_at as i64;
                 }
             }
-            let mut behind = route.rest().window_end;
+            let mut behind = route.rare().window_end;
             while behind < known && pace.flit(behind, v) >= i64::from(route.first_flit(behind)) {
                 self.add_to_window(route, behind, pace, spare);
                 behind += 1;
             }
-            route.rest_mut().window_end = behind;
+            route.rare_mut().window_end = behind;
             while self.front().is_some_and(|late| late.vertex < v) {
                 self.first += 1;
             }
@@ -297,9 +297,9 @@ impl PathTimes {
             if behind < known {
                 let (leaves, first) = (route.leaves(behind), route.first_flit(behind));
                 if pace.flit(behind, v) == i64::from(first) - 1
-                    && let Ok(strip) = route.rest().strips.binary_search(&(behind - 1))
+                    && let Ok(strip) = route.rare().strips.binary_search(&(behind - 1))
                 {
-                    last = last.max((leaves - Cycle::from(route.rest().since_strip[strip])) as i64);
+                    last = last.max((leaves - Cycle::from(route.rare().since_strip[strip])) as i64);
                 }
             }
             self.settled += 1;
@@ -358,7 +358,7 @@ impl PathTimes {
         let passed = |m: u32| (now - 1 - route.leaves(m)) as i64 + i64::from(route.first_flit(m)) + room(m);
         let mut flit = (v..known).map(passed).min().unwrap_or(0).min(i64::from(pace.flits));
         if !route.complete {
-            let stripped = i64::from(route.first_flit(known - 1)) - 1 + i64::from(route.rest().strip_at < now);
+            let stripped = i64::from(route.first_flit(known - 1)) - 1 + i64::from(route.rare().strip_at < now);
             flit = flit.min(stripped + room(known));
         }
         flit as u32
