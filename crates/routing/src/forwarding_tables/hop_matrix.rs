@@ -25,6 +25,7 @@ pub struct HopMatrix {
     fabric: Arc<Network>,
     /// Hops and port, by switch and then by the switch that is to be reached.
     entries: Vec<(u8, u8)>,
+    doubt: Option<String>,
 }
 
 impl HopMatrix {
@@ -34,7 +35,12 @@ impl HopMatrix {
         for router in 0..fabric.routers() {
             entries[router * fabric.routers() + router] = (0, 0);
         }
-        Ok(Self { fabric, entries })
+        Ok(Self { fabric, entries, doubt: None })
+    }
+
+    /// Why the file from which this was read may not be the whole of it, if there is reason to think so; names file and line.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     fn place(&self, from: RouterId, to: RouterId) -> usize {
@@ -239,7 +245,8 @@ pub fn read_hop_matrix(network: &Arc<Network>, path: &str) -> Result<HopMatrix, 
 }
 
 /// Reads the matrix that `OpenSM` writes to `opensm-lid-matrix.dump`: for each switch and each address, the least hops, and the hops by each port. Switches
-/// are found by their identifiers; rows for anything else are passed over.
+/// are found by their identifiers; rows for anything else are passed over. Rows that are missing may be of ways that there are not, so they are no error:
+/// see [`doubt`](HopMatrix::doubt).
 ///
 /// # Errors
 /// If the text is not such a matrix, or belongs to another network.
@@ -250,6 +257,9 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
     let mut sections = FixedBitSet::with_capacity(fabric.routers());
+    // The last line of each section, and which switches it has rows for.
+    let mut ends = vec![0; fabric.routers()];
+    let mut present = FixedBitSet::with_capacity(fabric.routers() * fabric.routers());
     // The addresses that this switch has rows for: a port may have several.
     let mut rows = HashSet::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
@@ -268,6 +278,7 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
                 return Err(wrong(format!("{} is there already", network.router_label(router))));
             }
             section = Some(router);
+            ends[router.index()] = line;
             rows.clear();
             continue;
         }
@@ -275,6 +286,7 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
             return Err(wrong(format!("found `{}`", content.chars().take(64).collect::<String>())));
         };
         let from = section.ok_or_else(|| wrong("a row before the first switch".to_owned()))?;
+        ends[from.index()] = line;
         if !rows.insert(address) {
             let switch = network.router_label(from);
             return Err(wrong(format!("{switch} has a row for the address 0x{address} already")));
@@ -290,8 +302,9 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
         };
         let port = by_port.iter().position(|&hops| hops == least).map_or(0, |position| position + 1);
         check_port(&fabric, from, port as u32).map_err(wrong)?;
+        let place = matrix.place(from, to);
+        present.insert(place);
         if least != NO_PATH && from != to {
-            let place = matrix.place(from, to);
             matrix.entries[place] = (least, u8::try_from(port).unwrap_or(0));
         }
     }
@@ -307,7 +320,27 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
     if let Some(missing) = fabric.router_ids().find(is_missing) {
         return at_end(&format!("the matrix ends without {}", network.router_label(missing)));
     }
+    let sections: Vec<RouterId> = fabric.router_ids().filter(|&router| has_section(router)).collect();
+    let missing = sections.iter().find_map(|&from| Some((from, missing_row(&matrix, &present, &sections, from)?)));
+    matrix.doubt = missing.map(|(from, problem)| {
+        let (line, from) = (ends[from.index()], network.router_label(from));
+        format!("{path}:{line}: the section of {from} {problem}: is the file cut?")
+    });
     Ok(matrix)
+}
+
+/// What of a switch's section is missing, as far as the others, or the links, say that it should be there.
+fn missing_row(matrix: &HopMatrix, present: &FixedBitSet, sections: &[RouterId], from: RouterId) -> Option<String> {
+    let fabric = &*matrix.fabric;
+    let has_row = |from, to| present.contains(matrix.place(from, to));
+    if !has_row(from, from) {
+        return Some("has no row for the switch itself".to_owned());
+    }
+    let is_beside = |to| fabric.outputs(from).any(|channel| fabric.to(channel) == to);
+    let missing = |&&to: &&RouterId| !has_row(from, to) && (has_row(to, from) || is_beside(to));
+    let &to = sections.iter().find(missing)?;
+    let why = if has_row(to, from) { "that of which has one for it" } else { "to which it has a link" };
+    Some(format!("has no row for {}, {why}", fabric.router_label(to)))
 }
 
 /// Distances from each switch to one over channels that `takes`.
@@ -417,8 +450,28 @@ mod tests {
         let lines: Vec<&str> = whole.lines().collect();
         let rows = lines.len() / 4;
         let cut = |end: usize| message(&lines[..end].join("\n"));
-        // Some of OpenSM's engines have ways in one direction only.
-        assert!(parse_hop_matrix(&mesh, "matrix", &lines[..4 * rows - 2].join("\n")).is_ok());
+        // Some of OpenSM's engines have ways in one direction only, so what is missing is no error, but told: each of the rows, or several, of the last section,
+        // or of another one.
+        let doubt = |lines: &[&str]| parse_hop_matrix(&mesh, "matrix", &lines.join("\n")).unwrap().doubt;
+        assert_eq!(doubt(&lines), None);
+        for (line, row) in lines.iter().enumerate() {
+            let rest: Vec<&str> =
+                lines.iter().enumerate().filter(|&(other, _)| other != line).map(|at| *at.1).collect();
+            assert!(row.starts_with("Switch") || doubt(&rest).is_some(), "without line {line}");
+        }
+        for end in 3 * rows + 1..4 * rows {
+            assert!(doubt(&lines[..end]).is_some(), "{end} lines");
+        }
+        let without = |removed: &[usize]| {
+            let kept = lines.iter().enumerate().filter(|(line, _)| !removed.contains(line)).map(|at| *at.1);
+            doubt(&kept.collect::<Vec<_>>()).unwrap()
+        };
+        let own = "matrix:19: the section of S3 has no row for the switch itself: is the file cut?";
+        assert_eq!(without(&[4 * rows - 1]), own);
+        let other = "matrix:19: the section of S3 has no row for S0, that of which has one for it: is the file cut?";
+        assert_eq!(without(&[3 * rows + 1]), other);
+        let linked = "matrix:4: the section of S0 has no row for S1, to which it has a link: is the file cut?";
+        assert_eq!(without(&[2, rows + 1]), linked);
         for (said, expected) in [
             (cut(3 * rows), "matrix:15: the matrix ends without S3"),
             (message(&format!("{whole}{}\n", lines[4 * rows - 1])), "matrix:21: S3 has a row for the address 0x"),

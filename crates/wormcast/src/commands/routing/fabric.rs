@@ -155,7 +155,7 @@ impl FabricArguments {
         }
         let weighed = |engine| -> Result<WeighedTrees, Failure> {
             let matrix = match &self.lid_matrix {
-                Some(file) => read_hop_matrix(network, file).map_err(Failure::bad_input)?,
+                Some(file) => read_matrix(network, file)?,
                 // The hops that `nue` writes down are not all lengths of its routes.
                 None if engine == WeighedEngine::Nue => {
                     let missing =
@@ -184,7 +184,7 @@ impl FabricArguments {
 
     fn matrix(&self, network: &Arc<Network>, tables: &ForwardingTables) -> Result<HopMatrix, Failure> {
         if let Some(file) = &self.lid_matrix {
-            return read_hop_matrix(network, file).map_err(Failure::bad_input);
+            return read_matrix(network, file);
         }
         let matrix = HopMatrix::of_tables(tables).map_err(Failure::bad_input)?;
         if !matrix.are_shortest().map_err(Failure::bad_input)? {
@@ -307,4 +307,13 @@ pub(super) fn analyse(
         printed.repair = Some(write_repair(folder, (lanes.as_ref(), count), (tables, &multicasts), &repair, settings)?);
     }
     Ok(printed)
+}
+
+/// Reads a matrix of hops, and warns if it may not be the whole of it.
+fn read_matrix(network: &Arc<Network>, file: &str) -> Result<HopMatrix, Failure> {
+    let matrix = read_hop_matrix(network, file).map_err(Failure::bad_input)?;
+    if let Some(doubt) = matrix.doubt() {
+        Failure::warn(doubt);
+    }
+    Ok(matrix)
 }
