@@ -92,7 +92,8 @@ impl Algorithm {
         let no_header = format!("no header of `{}` encodes destinations", self.made.name());
         let idle_bits = unencoded.then(|| warning("flit_bits", &no_header));
         let idle_option = capabilities.idle_option().map(|(option, reason)| warning(&option.to_string(), reason));
-        let told = [left_out, self.idle_seed.clone(), idle_bits, idle_option];
+        let doubt = capabilities.doubt.map(str::to_owned);
+        let told = [left_out, self.idle_seed.clone(), idle_bits, idle_option, doubt];
         let exact = capabilities.minimum.map(|minimum| minimum.is_exact(&multicast));
         let report = PlanReport {
             network: &network.network,

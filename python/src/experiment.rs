@@ -146,7 +146,7 @@ impl Experiment {
             let mut warnings = self.warnings.clone();
             warnings.extend(idle.iter().map(ToString::to_string));
             warnings.extend(jobs.iter().filter_map(Job::trace_warning).map(str::to_owned));
-            warnings.extend(jobs.iter().filter_map(Job::misleading_name));
+            warnings.extend(jobs.iter().flat_map(Job::doubts));
             let SweepSafety { unsafe_points, .. } = sweep_safety(&points, &jobs);
             warnings.extend(unsafe_points.iter().map(|found| {
                 let spec = &points[found.point].spec;

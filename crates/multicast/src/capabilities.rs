@@ -33,6 +33,8 @@ pub struct AlgorithmCapabilities<'a> {
     pub selective: Option<&'a dyn Selective>,
     /// For an algorithm that knows groups of nodes: the members of each, sorted.
     pub groups: Option<&'a [Vec<NodeId>]>,
+    /// Why a file that it was made from may not be the whole of it; names file and line.
+    pub doubt: Option<&'a str>,
 }
 
 impl<'a> AlgorithmCapabilities<'a> {

@@ -379,7 +379,10 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
     ));
     assert!(with(section).starts_with("dump:2: switch 0x0000000000200000 has a table already, in line 1"));
     assert!(with("0x0002 300 # x").starts_with("dump:2: an entry needs a port from 0 to 255"));
-    assert!(with("0xc000 003 # x").starts_with("dump:2: an entry needs an address from 0x0001 to 0xbfff"));
+    assert!(
+        with("0xc000 003 # x")
+            .starts_with("dump:2: an entry needs an address from 0x0001 to 0xbfff, and 0xc000 is that of a group")
+    );
     assert!(with("lid 3").starts_with("dump:2: found `lid`"));
     assert!(with("Multicast mlids [0xc000-0xc3ff] of switch").starts_with("dump:2: found `multicast tables`"));
     let entry = "0x0002 003 # Channel Adapter portguid 0x0000000000100001: 'a'\n";

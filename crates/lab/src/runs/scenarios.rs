@@ -127,9 +127,12 @@ impl Job {
         self.scenario().ok()?.trace_warning()
     }
 
-    /// A name in its network that misleads, as [`misleading_name`] says.
-    pub fn misleading_name(&self) -> Option<String> {
-        misleading_name(self.scenario().ok()?.network())
+    /// A name in its network that misleads, as [`misleading_name`] says, and why a file that its algorithm was made from may not be the whole of it.
+    pub fn doubts(&self) -> impl Iterator<Item = String> {
+        let scenario = self.scenario().ok();
+        let name = scenario.and_then(|scenario| misleading_name(scenario.network()));
+        let doubt = scenario.and_then(|scenario| scenario.algorithm().capabilities().doubt);
+        name.into_iter().chain(doubt.map(str::to_owned))
     }
 
     /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.

@@ -202,22 +202,17 @@ impl Document {
                         _ => {}
                     },
                     Some(Open::Edge(edge)) => {
+                        let wrong = |expected: &str| format!("`{about}` is `{text}`: expected {expected}");
                         let port = match about.as_str() {
                             "source_port" => &mut edge.ports[0],
                             "target_port" => &mut edge.ports[1],
                             vertices::DELAY => {
-                                let wrong = |_| {
-                                    format!(
-                                        "`{DELAY}` is `{text}`: expected a whole number of cycles, at least 1",
-                                        DELAY = vertices::DELAY
-                                    )
-                                };
-                                edge.delay = Some(text.parse().map_err(wrong)?);
+                                edge.delay = Some(text.parse().map_err(|_| wrong(vertices::CYCLES))?);
                                 return Ok(());
                             }
                             _ => return Ok(()),
                         };
-                        *port = Some(text.parse().map_err(|_| format!("`{text}` is not a port number"))?);
+                        *port = Some(text.parse().map_err(|_| wrong(vertices::PORT_NUMBER))?);
                     }
                     None => {}
                 }

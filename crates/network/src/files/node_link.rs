@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::edge_list::links;
-use super::vertices::{At, Attributes, DELAY, Edge, NODE, ROUTER, Vertices, coordinate, is_node};
+use super::vertices::{At, Attributes, CYCLES, DELAY, Edge, NODE, PORT_NUMBER, ROUTER, Vertices, coordinate, is_node};
 use super::{FileContext, line_ends};
 use crate::error::TopologyError;
 use crate::network::{Coordinates, Network};
@@ -64,9 +64,9 @@ impl Vertex<'_> {
 struct Joined {
     source: Value,
     target: Value,
-    source_port: Option<u32>,
-    target_port: Option<u32>,
-    delay_cycles: Option<u32>,
+    source_port: Option<Value>,
+    target_port: Option<Value>,
+    delay_cycles: Option<Value>,
 }
 
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
@@ -112,12 +112,26 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let edge: Joined = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
         let ends = [end(&edge.source)?, end(&edge.target)?];
-        let ports = [edge.source_port, edge.target_port];
-        vertices
-            .join(Edge { ends, ports, delay: edge.delay_cycles, directed: document.directed, line })
-            .map_err(error)?;
+        let ports = [
+            whole("source_port", edge.source_port, PORT_NUMBER).map_err(error)?,
+            whole("target_port", edge.target_port, PORT_NUMBER).map_err(error)?,
+        ];
+        let delay = whole(DELAY, edge.delay_cycles, CYCLES).map_err(error)?;
+        vertices.join(Edge { ends, ports, delay, directed: document.directed, line }).map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
+}
+
+/// A whole number that may be left out.
+fn whole(key: &str, value: Option<Value>, expected: &str) -> Result<Option<u32>, String> {
+    let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match number(&value) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("`{key}` is `{value}`: expected {expected}")),
+        },
+    }
 }
 
 /// The key of the document whose value is of another kind than it has to be.
@@ -153,7 +167,7 @@ fn id(value: &Value) -> Result<Cow<'_, str>, String> {
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());
-    let message = message[..end].replace("expected u32", "expected a whole number");
+    let message = message[..end].to_owned();
     match message.find("expected struct ") {
         Some(start) => format!("{}expected an object", &message[..start]),
         None => message,
@@ -314,6 +328,16 @@ mod tests {
                 .starts_with("x:6: an edge names vertex `2`")
         );
         assert!(edges("{\"source\": 0}").starts_with("x:5: edge 0: missing field `target`"));
+        for value in ["-4", "2.5", "1e2", "\"x\"", "99999999999"] {
+            for (key, expected) in [
+                ("delay_cycles", "a whole number of cycles, at least 1"),
+                ("source_port", "the number of a port, from 0 on"),
+            ] {
+                let said = edges(&format!("{{\"source\": 0, \"target\": 1, \"{key}\": {value}}}"));
+                let value = if value == "1e2" { "100.0" } else { value };
+                assert!(said.starts_with(&format!("x:5: edge 0: `{key}` is `{value}`: expected {expected}")), "{said}");
+            }
+        }
         assert!(edges("{\"source\": 0, \"target\": null}").starts_with("x:5: edge 0: `null` is no id"));
         assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: `0` is joined to itself"));
         assert!(message(&"[".repeat(100_000)).starts_with("x:1: "));

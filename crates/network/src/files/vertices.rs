@@ -18,6 +18,10 @@ pub(crate) const ROUTER: &str = "router";
 
 /// The attribute of an edge that says how many cycles flits take over the link.
 pub(crate) const DELAY: &str = "delay_cycles";
+/// What that has to be.
+pub(super) const CYCLES: &str = "a whole number of cycles, at least 1";
+/// What the number of a port has to be.
+pub(super) const PORT_NUMBER: &str = "the number of a port, from 0 on";
 
 /// Whether a vertex of this kind is a node, and not a router, as vertices without a kind are.
 pub(super) fn is_node(kind: &str) -> Result<bool, String> {

@@ -15,6 +15,18 @@ const EXPECTED: &str =
     "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
 /// The largest unicast address.
 const MAX_LID: u16 = 0xbfff;
+
+/// An address that packets to one port have.
+fn unicast_address(address: Option<u16>) -> Result<u16, String> {
+    let expected = "an entry needs an address from 0x0001 to 0xbfff";
+    match address {
+        Some(address @ 1..=MAX_LID) => Ok(address),
+        Some(group @ 0xc000..=0xfffe) => Err(format!(
+            "{expected}, and {group:#06x} is that of a group: tables of groups are what `--multicast-tables` takes"
+        )),
+        _ => Err(expected.to_owned()),
+    }
+}
 /// The port number that means that there is no path.
 const NO_PATH: u32 = 255;
 
@@ -211,8 +223,7 @@ pub(super) fn read_fdbs(
         }
         if let Some((lid, rest)) = content.split_once(':').filter(|_| content.starts_with("0x")) {
             let codes = section.as_mut().ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
-            let lid = u16::from_str_radix(lid[2..].trim(), 16).ok().filter(|lid| (1..=MAX_LID).contains(lid));
-            let lid = lid.ok_or_else(|| wrong("an entry needs an address from 0x0001 to 0xbfff".to_owned()))?;
+            let lid = unicast_address(u16::from_str_radix(lid[2..].trim(), 16).ok()).map_err(wrong)?;
             let port = rest.split(':').next().unwrap_or("").trim();
             if port == "UNREACHABLE" {
                 continue;
@@ -356,8 +367,7 @@ impl<'n> Dump<'n> {
         self.ends.count_entry()?;
         let (lid, rest) = content.split_once(char::is_whitespace).unwrap_or((content, ""));
         let lid = lid.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
-        let lid = lid.filter(|lid| (1..=MAX_LID).contains(lid));
-        let lid = lid.ok_or("an entry needs an address from 0x0001 to 0xbfff")?;
+        let lid = unicast_address(lid)?;
         let rest = rest.trim_start();
         let (port, about) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if port == "UNREACHABLE" {

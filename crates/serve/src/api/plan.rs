@@ -45,7 +45,8 @@ fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
     let destinations = parse_node_list(&network, list).map_err(Refusal::bad_input)?;
     let multicast = Multicast::checked(source, &destinations).map_err(Refusal::bad_input)?;
     let left_out = if is_all_nodes(list) { None } else { left_out(&network, source, &destinations) };
-    let warnings: Vec<String> = misleading_name(&network).into_iter().chain(left_out).collect();
+    let doubt = algorithm.capabilities().doubt.map(str::to_owned);
+    let warnings: Vec<String> = misleading_name(&network).into_iter().chain(left_out).chain(doubt).collect();
     let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
     step("planning", "worms", 0, 0);
     let plan = if is_own(algorithm.as_ref()) {

@@ -206,8 +206,7 @@ impl Scenario {
             return Err(ConfigError { key: "timing.delay".to_owned(), problem });
         }
         if !(MIN_CYCLE_NS..=MAX_CYCLE_NS).contains(&timing.cycle_ns) {
-            let problem =
-                format!("{:?} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns", timing.cycle_ns);
+            let problem = format!("{} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
         if wormhole.header.strips_paths() && !network.has_one_node_each() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_multicast::Algorithm;
+use wormcast_multicast::{Algorithm, AlgorithmCapabilities, AlgorithmOption};
 use wormcast_network::input::{input_name, read_text};
 use wormcast_network::{CutOff, MAX_FILE_BYTES, Network, NodeId, Shape, parse_node};
 
@@ -56,10 +56,17 @@ struct Groups {
 
 impl Groups {
     /// Of these groups, those that have several members.
-    fn new(network: &Network, groups: Option<&[Vec<NodeId>]>, algorithm: &str) -> Result<Self, ConfigError> {
+    fn new(network: &Network, algorithm: &dyn Algorithm) -> Result<Self, ConfigError> {
+        let AlgorithmCapabilities { groups, doubt, .. } = algorithm.capabilities();
+        let algorithm = algorithm.name();
         let members: Vec<Vec<NodeId>> =
             groups.unwrap_or_default().iter().filter(|group| group.len() > 1).cloned().collect();
         if members.is_empty() {
+            if groups.is_some() {
+                let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}"));
+                let problem = format!("no group there has several nodes for multicasts to go to{doubt}");
+                return Err(ConfigError { key: AlgorithmOption::MulticastTables.key().to_owned(), problem });
+            }
             let problem = format!(
                 "`{algorithm}` knows no group of several nodes; `tables` knows those of its option `multicast_tables`"
             );
@@ -241,9 +248,7 @@ impl CheckedTraffic {
             _ => {}
         }
         let groups = match multicast {
-            Some((Destinations::Group, _)) => {
-                Some(Groups::new(network, algorithm.capabilities().groups, algorithm.name())?)
-            }
+            Some((Destinations::Group, _)) => Some(Groups::new(network, algorithm)?),
             _ => None,
         };
         let share = multicast.map_or(0.0, |(_, fraction)| fraction);

@@ -118,13 +118,13 @@ impl SettingArguments {
     }
 }
 
-/// Warns of settings that are given although they make no difference at any of these points, and of names in their networks that mislead.
+/// Warns of settings that are given although they make no difference at any of these points, of names in their networks that mislead, and of files that may not be whole.
 pub(super) fn warn_of_idle(experiment: &Experiment, points: &[Point], jobs: &[Job]) -> Result<(), Failure> {
     let idle = |index: usize| jobs[index].idle_settings();
     for setting in experiment.idle_settings(points, idle).map_err(Failure::diagnostic)? {
         Failure::warn(&setting.to_string());
     }
-    let told: BTreeSet<String> = jobs.iter().filter_map(Job::misleading_name).collect();
+    let told: BTreeSet<String> = jobs.iter().flat_map(Job::doubts).collect();
     for told in told {
         Failure::warn(&told);
     }

@@ -987,14 +987,20 @@ fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
     assert!(!folder.path().join("rescued.db").exists());
 }
 
-/// An error in the members was pointed at in the tables.
-#[test]
-fn who_is_no_member_is_said_of_the_groups() {
+/// With the example's fabric.
+fn fabric() -> Folder {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let folder = folder();
     for file in ["fabric.toml", "fabric.net", "fabric.lfts", "fabric-updn.lfts", "fabric.mcfdbs"] {
         folder.write(file, &std::fs::read(root.join(file)).unwrap());
     }
+    folder
+}
+
+/// An error in the members was pointed at in the tables.
+#[test]
+fn who_is_no_member_is_said_of_the_groups() {
+    let folder = fabric();
     folder.write("two.groups", b"0xc001: host1;host2\n");
     let said = folder
         .run(&["simulate", "fabric.toml", "--set=options.multicasts=tables", "--set=options.groups=two.groups"])
@@ -1662,4 +1668,35 @@ fn a_damaged_store_of_several_experiments_gives_what_is_left_of_one() {
         read += usize::from(alone.stdout.contains("results added"));
     }
     assert!(read > 5, "{read}");
+}
+
+/// The option was asked for, though it was given.
+#[test]
+fn tables_of_groups_that_are_cut_are_told_of_by_all_who_read_them() {
+    let folder = fabric();
+    let whole = std::fs::read_to_string(folder.path().join("fabric.mcfdbs")).unwrap();
+    let cut: String = whole.lines().take(7).flat_map(|line| [line, "\n"]).collect();
+    folder.write("cut.mc", cut.as_bytes());
+    let set = "--set=options.multicast_tables=cut.mc";
+    let run = ["simulate", "fabric.toml", set, "--set=options.multicasts=tables"];
+    let said = folder.run(&run).bad_input();
+    let expected = "error: --set options.multicast_tables=cut.mc: `options.multicast_tables`: no group there has several nodes for multicasts to go to";
+    assert!(
+        said.starts_with(expected) && said.contains("cut.mc:6: ") && said.contains("is the file truncated?"),
+        "{said}"
+    );
+    let doubts = |run: &crate::Outcome| run.code == 0 && run.stderr.contains("is the file truncated?");
+    let drawn = folder.run(&[&run[..], &["--set=traffic.multicast.destinations=2"]].concat());
+    assert!(doubts(&drawn), "{drawn:?}");
+    let plan = ["plan", "--topology=fabric.net", "--algorithm=tables", "--source=host1", "--destinations=host2"];
+    let planned = folder.run(&[&plan[..], &["--option=multicast_tables=cut.mc"]].concat());
+    assert!(doubts(&planned), "{planned:?}");
+}
+
+#[test]
+fn times_of_cycles_are_told_as_they_were_given() {
+    for (given, told) in [("0", "0"), ("-5", "-5"), ("2.5e9", "2500000000")] {
+        let expected = format!("`timing.cycle_ns`: {told} is out of range: expected 0.000001 to 1000000000 ns");
+        refused(&[&format!("--set=timing.cycle_ns={given}")], &expected);
+    }
 }

@@ -770,6 +770,16 @@ fn trees_are_built_and_tables_repaired() {
     let loaded = analysed(&[&matrix[..], &["--export-multicast", "loaded"]].concat());
     assert_eq!(loaded["deadlock_free"], true);
     assert_eq!(std::fs::read_to_string(folder.path().join("loaded")).unwrap(), file("opensm.mcfdbs"));
+    // A matrix that is cut gave another verdict, without a word.
+    let whole = file("lid-matrix");
+    let lines = whole.lines().count();
+    let cut: String = whole.lines().take(lines - 1).flat_map(|line| [line, "\n"]).collect();
+    folder.write("repaired/lid-matrix", cut.as_bytes());
+    let told = folder.run(&[&words[..], &matrix].concat());
+    let expected = format!("lid-matrix:{}: the section of ", lines - 1);
+    assert!(told.stderr.contains(&expected) && told.stderr.contains(": is the file cut?"), "{told:?}");
+    folder.write("repaired/lid-matrix", whole.as_bytes());
+    assert_eq!(folder.run(&[&words[..], &matrix].concat()).stderr, "");
     // The proof: numbers rise from each channel to those that the tables and the trees lead on to.
     assert!(
         file("numbering.csv")

@@ -59,6 +59,8 @@ pub const TABLES: Descriptor = Descriptor::built_in(
 /// ```
 pub struct Tables {
     unicasts: ForwardingTables,
+    /// Whether a file of groups was given.
+    has_groups: bool,
     groups: MulticastTables,
     /// The members of each group, sorted.
     members: Vec<Vec<NodeId>>,
@@ -120,7 +122,8 @@ impl Tables {
         for (group, members) in members.iter().enumerate() {
             by_members.entry(members.clone()).or_insert(group);
         }
-        Ok(Self { unicasts: tables, groups, members, by_members, multicasts: own.multicasts.unwrap_or_default() })
+        let (has_groups, multicasts) = (own.multicast_tables.is_some(), own.multicasts.unwrap_or_default());
+        Ok(Self { unicasts: tables, has_groups, groups, members, by_members, multicasts })
     }
 
     fn unicast(&self, from: NodeId, to: NodeId) -> Worm {
@@ -287,8 +290,13 @@ impl Algorithm for Tables {
     }
 
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {
-        let groups = (!self.members.is_empty()).then_some(&self.members[..]);
-        AlgorithmCapabilities { trees: Some(self), groups, ..AlgorithmCapabilities::default() }
+        let groups = self.has_groups.then_some(&self.members[..]);
+        AlgorithmCapabilities {
+            trees: Some(self),
+            groups,
+            doubt: self.groups.doubt(),
+            ..AlgorithmCapabilities::default()
+        }
     }
 }
 

@@ -192,7 +192,9 @@ impl Work {
         let idle_option = idle_option.map(|(option, reason)| format!("`{option}` makes no difference: {reason}"));
         let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, summary), idle_option];
         let names = misleading_name(network);
-        let warnings: Vec<String> = left_out.into_iter().chain(names).chain(idle.into_iter().flatten()).collect();
+        let doubt = algorithm.capabilities().doubt.map(str::to_owned);
+        let warnings: Vec<String> =
+            left_out.into_iter().chain(names).chain(doubt).chain(idle.into_iter().flatten()).collect();
         let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
         let report = PlanReport {
             network,

@@ -133,6 +133,9 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
+    if let Some(doubt) = algorithm.capabilities().doubt {
+        Failure::warn(doubt);
+    }
     if let Some((option, reason)) = algorithm.capabilities().idle_option() {
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }

@@ -206,6 +206,9 @@ fn analyse_algorithm(
     let report = of_algorithm(algorithm.as_ref(), &settings).map_err(|error| refusal(&error))?;
     let divided = algorithm.needed_virtual_channels().0 > 1;
     warn_of(settings.idle(network, &report, &sender, algorithm.branching(), divided));
+    if let Some(doubt) = algorithm.capabilities().doubt {
+        Failure::warn(doubt);
+    }
     if let Some((option, reason)) = algorithm.capabilities().idle_option() {
         warn_of_idle_option(&format!("--option {option}"), true, reason);
     }
