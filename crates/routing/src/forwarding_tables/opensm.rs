@@ -285,6 +285,8 @@ struct Dump<'n> {
     fabric: &'n Network,
     /// Whether the network has no identifiers and names, and the fabric those that [`as_fabric`] makes.
     made_up: bool,
+    /// What switches and nodes are called, where they have the identifiers of their order: a file without identifiers. `None`: several are.
+    in_order: HashMap<&'n str, Option<Target>>,
     identities: Identities,
     /// The switch whose table this is.
     section: Option<PortCodes>,
@@ -302,6 +304,7 @@ impl<'n> Dump<'n> {
             name,
             fabric,
             made_up,
+            in_order: names_in_order(fabric),
             identities: Identities::new(fabric),
             section: None,
             sections: HashMap::new(),
@@ -352,6 +355,7 @@ impl<'n> Dump<'n> {
                 "`{name}` has no identifiers of its own, and the switch with the number {guid:#x} is called `{own}` in it, not `{given}`: the tables are of another network"
             ));
         }
+        self.check_name(guid, Target::Router(router), content)?;
         if let Some(first) = self.sections.insert(router, line) {
             return Err(format!("switch {guid:#018x} has a table already, in line {first}"));
         }
@@ -393,12 +397,48 @@ impl<'n> Dump<'n> {
         let name = self.name;
         let unknown = || format!("`{name}` has no port with the identifier {guid:#018x}{}", quoted_name(about));
         let target = self.identities.target(guid)?.ok_or_else(unknown)?;
+        self.check_name(guid, target, about)?;
         let (known, first) = *self.columns.targets.entry(lid).or_insert((target, line));
         if known != target {
             return Err(format!("the address {lid:#06x} is another device's in line {first}"));
         }
         Ok(())
     }
+
+    /// That a device which is found by the identifier of its place in the network's file is not called there as another one is here.
+    fn check_name(&self, guid: u64, found: Target, content: &str) -> Result<(), String> {
+        let Some(given) = name_in(content) else { return Ok(()) };
+        let own = match found {
+            Target::Router(router) => self.fabric.router_name(router),
+            Target::Node(node) => self.fabric.node_name(node),
+        };
+        let (Some(own), Some(&Some(other))) = (own.filter(|&own| own != given), self.in_order.get(given)) else {
+            return Ok(());
+        };
+        if other == found {
+            return Ok(());
+        }
+        Err(format!(
+            "`{}` has its devices in the order of their identifiers, and {guid:#018x} is `{own}` there, not `{given}`, which is another one: are they listed in another order than the tables mean?",
+            self.name
+        ))
+    }
+}
+
+/// What switches and nodes are called, if the identifiers of the switches are consecutive.
+fn names_in_order(fabric: &Network) -> HashMap<&str, Option<Target>> {
+    let mut names = HashMap::new();
+    let guid = |router: RouterId| fabric.router_guid(router);
+    let first = fabric.router_ids().next().and_then(guid);
+    if !(0..).zip(fabric.router_ids()).all(|(place, router)| guid(router) == first.map(|first| first + place)) {
+        return names;
+    }
+    let routers = fabric.router_ids().filter_map(|router| Some((fabric.router_name(router)?, Target::Router(router))));
+    let nodes = fabric.node_ids().filter_map(|node| Some((fabric.node_name(node)?, Target::Node(node))));
+    for (name, target) in routers.chain(nodes) {
+        names.entry(name).and_modify(|known| *known = None).or_insert(Some(target));
+    }
+    names
 }
 
 /// A table whose end has not come yet.

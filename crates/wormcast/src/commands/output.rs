@@ -1,6 +1,7 @@
 //! Results that go to files, or to standard output under the name `-`.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use crate::failure::Failure;
 use crate::lab::{Experiment, OutputError, OutputFile, Plot, Point, ending_of_one_kind, file_place, write_file};
 use crate::network::TopologySpec;
 use crate::network::input::is_standard_input;
+use crate::simulation::REPLAY_MAGIC;
 
 /// The path of a store, as an argument names it.
 pub(crate) fn store_file(path: &str) -> Result<PathBuf, String> {
@@ -152,7 +154,7 @@ impl Files {
                 let message = format!("{what} would write `{path}`, which is read as {input}: choose another file");
                 return Err(Failure::BadInput(message));
             }
-            if let Some(kind) = replaced_input(path).filter(|_| what != "`--store`") {
+            if let Some(kind) = replaced_input(path, what) {
                 let path = path.display();
                 return Err(Failure::BadInput(format!("{what} would replace `{path}`, {kind}: choose another file")));
             }
@@ -165,17 +167,36 @@ impl Files {
     }
 }
 
-/// What kind of input a file is, if it is one that no output option writes. Whoever forgets the name of an output gives the name of an input in its place.
-fn replaced_input(path: &Path) -> Option<&'static str> {
-    let mut start = [0; 16];
-    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
-    if file.read_exact(&mut start).is_ok() && start == *b"SQLite format 3\0" {
-        return Some("a result store");
+/// What kind of input a file is, if it is one that this output option does not write. Whoever forgets the name of an output gives the name of an input in its place.
+fn replaced_input(path: &Path, what: &str) -> Option<&'static str> {
+    const STORE: &[u8] = b"SQLite format 3\0";
+    /// Longer texts than experiments are.
+    const MOST: u64 = 1 << 20;
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
+    let mut content = Vec::new();
+    file.take(MOST).read_to_end(&mut content).ok()?;
+    if content.starts_with(STORE) {
+        return (what != "`--store`").then_some("a result store");
     }
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+    if content.starts_with(&REPLAY_MAGIC) {
+        return (what != "`--replay`").then_some("a recorded run");
+    }
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+    match &*ending {
         "toml" => Some("an experiment"),
         "net" | "edges" | "graphml" => Some("a network"),
-        _ => None,
+        "lfts" => (what != "`--export`").then_some("forwarding tables"),
+        "mcfdbs" => (!["`--export-multicast`", "`--repair`"].contains(&what)).then_some("multicast tables"),
+        "trace" => Some("a trace of messages"),
+        // Reports have experiments in them.
+        "html" | "md" => None,
+        _ => {
+            let is_topology = |line: &[u8]| {
+                let value = line.trim_ascii_start().strip_prefix(b"topology").map(<[u8]>::trim_ascii_start);
+                value.is_some_and(|value| value.starts_with(b"="))
+            };
+            content.split(|&byte| byte == b'\n').any(is_topology).then_some("an experiment")
+        }
     }
 }
 

@@ -165,6 +165,9 @@ fn other_json_is_refused_in_plain_words() {
         let error = with(field);
         assert!(error.contains(expected), "{error}");
     }
+    // The end of the line is no part of the text that it is cut in.
+    let cut = refusal("{\"topology\":\"mesh:2x2\",\"algorithm\":\"sep\n");
+    assert!(cut.starts_with("the text ends within a string; expected a JSON object"), "{cut}");
     for line in
         ["[]", "5", r#"{"topology":5}"#, r#"{"topology":"mesh:2","algorithm":"x","source":[],"destinations":[]}"#]
     {

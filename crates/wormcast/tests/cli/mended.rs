@@ -1311,6 +1311,41 @@ fn no_output_replaces_an_experiment_a_network_or_a_store() {
         let said = folder.run(&["routing", "--topology=mesh:3x3", "--routing=up-down", option, "my.edges"]).bad_input();
         assert!(said.contains("would replace `my.edges`, a network"), "{said}");
     }
+    // Whatever they are called, and what is not read at all.
+    folder.write("my.exp", VERSIONS.as_bytes());
+    for (option, file) in [("--replay", "a.replay"), ("--deliveries", "b.csv")] {
+        folder
+            .run(&[
+                "simulate",
+                "my.toml",
+                "--set=algorithm=dual-path",
+                "--set=traffic.arrivals.rate=0.01",
+                option,
+                file,
+            ])
+            .success();
+    }
+    for file in ["t.lfts", "t.mcfdbs", "t.trace"] {
+        folder.write(file, b"not empty\n");
+    }
+    for (file, kind) in [
+        ("my.exp", "an experiment"),
+        ("a.replay", "a recorded run"),
+        ("t.lfts", "forwarding tables"),
+        ("t.mcfdbs", "multicast tables"),
+        ("t.trace", "a trace of messages"),
+    ] {
+        let before = folder.bytes(file);
+        let said = folder.run(&["simulate", "--timeline", file]).bad_input();
+        assert!(said.contains(&format!("`--timeline` would replace `{file}`, {kind}: choose another file")), "{said}");
+        assert_eq!(folder.bytes(file), before);
+    }
+    // Files of the kind that an option writes are replaced.
+    let again = ["simulate", "my.toml", "--set=algorithm=dual-path", "--set=traffic.arrivals.rate=0.01"];
+    folder.run(&[&again[..], &["--replay=a.replay", "--deliveries=b.csv"]].concat()).success();
+    for _ in 0..2 {
+        folder.run(&["routing", "--topology=mesh:3x3", "--routing=up-down", "--export", "t.lfts"]).success();
+    }
     let store = folder.run(&["sweep", "results/store.db"]).bad_input();
     assert!(store.contains("this is a result store, which `--store` takes"), "{store}");
     let named = folder.run(&["sweep", "--name", "my.toml"]).bad_input();

@@ -100,4 +100,20 @@ fn a_dump_that_was_cut_is_noticed() {
     assert!(other.starts_with(message) && other.contains("not `rack1`: the tables are of another network"), "{other}");
     let port = with(&whole.replacen("0x0001 003", "0x0001 009", 1)).bad_input();
     assert!(port.starts_with("error: x.lfts:2: `rack1` has no port 9: it has 8;"), "{port}");
+    // A network whose file lists its devices in another order than the tables mean: each has an identifier by its place.
+    let network = std::fs::read_to_string(FABRIC).unwrap();
+    folder.write("x.lfts", whole.as_bytes());
+    let mut records: Vec<&str> = network.split("\n\n").collect();
+    let [second, host] = ["Switch 8 \"rack2\"", "\"host1\""].map(|head| {
+        records.iter().position(|record| record.contains(head) && !record.contains("Switch 8 \"rack1\"")).unwrap()
+    });
+    assert!(records[host].starts_with("Hca "), "{}", records[host]);
+    for (first, own, given) in [(second, "rack3", "rack2"), (host, "host2", "host1")] {
+        records.swap(first, first + 1);
+        folder.write("other.net", records.join("\n\n").as_bytes());
+        records.swap(first, first + 1);
+        let other = folder.run(&["routing", "--topology", "other.net", "--tables", "x.lfts"]).bad_input();
+        assert!(other.starts_with("error: x.lfts:"), "{other}");
+        assert!(other.contains(&format!("is `{own}` there, not `{given}`, which is another one")), "{other}");
+    }
 }

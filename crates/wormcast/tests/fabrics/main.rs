@@ -136,6 +136,11 @@ fn examine(programs: &simulated::Programs, seed: u64) -> (&'static str, String, 
         let alone = WeighedTrees::new(&tables, lengths, WeighedEngine::Sssp).unwrap();
         assert_eq!(trees(&alone), by_rule, "{what}");
     }
+    // A whole matrix raises no doubt, but where some ways go in one direction alone.
+    if let Some(doubt) = matrix().doubt() {
+        assert_eq!(engine, "ftree", "{what}: {doubt}");
+        found.0.push("matrix with ways in one direction");
+    }
     if trees(&matrix()) != by_rule {
         found.0.push("trees by the matrix: others");
     }

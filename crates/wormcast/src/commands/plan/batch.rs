@@ -247,6 +247,9 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let (message, column) = (error.to_string(), error.column());
     let position = format!(" at line {} column {column}", error.line());
     let problem = message.strip_suffix(&position).unwrap_or(&message);
+    // The line's own end is no part of a text that it is cut in.
+    let is_cut = column == 0 && problem.starts_with("control character");
+    let problem = if is_cut { "EOF while parsing a string" } else { problem };
     let not_json = error.is_syntax() || error.is_eof();
     // In the words of JSON requests, which have fields.
     let is_of_a_value = problem.starts_with("invalid ");
