@@ -122,9 +122,10 @@ pub fn require_memory(
 /// Refuses to start where `ulimit` leaves the program less than it takes for itself: it could not even say later what is wrong.
 ///
 /// # Errors
-/// If there is less.
+/// If there is less, or the variable [`MEMORY_VARIABLE`] is not an amount of memory.
 pub fn require_room_to_start() -> Result<(), MemoryError> {
     const ROOM: u64 = 1 << 26;
+    set_by_variable()?;
     match system::process() {
         Some(available) if available < ROOM => Err(MemoryError::TooLarge {
             what: "the program".to_owned(),

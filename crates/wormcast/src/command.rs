@@ -10,7 +10,7 @@ use crate::commands::{self, Cli};
 use crate::failure::Failure;
 use crate::lab::Program;
 use crate::multicast::{Descriptor, register};
-use crate::network::require_room_to_start;
+use crate::network::{MemoryError, require_room_to_start};
 use crate::{program, usage};
 
 /// Runs the command line of this process, as the program `wormcast` does.
@@ -37,7 +37,9 @@ pub fn run() -> ExitCode {
 /// ```
 pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
     if let Err(problem) = require_room_to_start() {
-        return ExitCode::from(Failure::failed(problem).report());
+        let is_malformed = matches!(problem, MemoryError::Malformed { .. });
+        let failure = if is_malformed { Failure::bad_input(problem) } else { Failure::failed(problem) };
+        return ExitCode::from(failure.report());
     }
     take_file_limits_as_errors();
     for algorithm in algorithms {

@@ -211,6 +211,13 @@ impl ForwardingTables {
         self.unidentified
     }
 
+    /// Why a file from which these were read may not be the whole of it, if there is reason to think so: it says nothing of some routers. O(entries).
+    pub fn doubt(&self, path: &str) -> Option<String> {
+        let without: Vec<String> = self.without_entries().map(|router| self.network.router_label(router)).collect();
+        let (file, names) = (input_name(path), first_of(&without));
+        (!without.is_empty()).then(|| format!("`{file}` has no entries of {names}: is it truncated?"))
+    }
+
     /// The routers without any entry, such as those after the end of a truncated file.
     pub fn without_entries(&self) -> impl Iterator<Item = RouterId> + use<> {
         let mut with = vec![false; self.network.routers()];
@@ -369,4 +376,12 @@ impl From<ReadError> for TablesError {
             ReadError::Unreadable { path, reason } => Self::Unreadable { path, reason },
         }
     }
+}
+
+/// The first few of some names, and how many more there are.
+fn first_of(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }

@@ -79,7 +79,7 @@ impl Root {
     /// assert_eq!(Root::parse(&mesh, "maximum-degree"), Ok(Root::MaximumDegree));
     /// assert_eq!(Root::parse(&mesh, "1,1"), Ok(Root::Router(RouterId::new(5))));
     /// let message = Root::parse(&mesh, "max-degre").unwrap_err().to_string();
-    /// assert!(message.ends_with("; did you mean `max-degree`?"), "{message}");
+    /// assert!(message.ends_with("; did you mean `maximum-degree`?"), "{message}");
     /// # Ok::<(), wormcast_network::TopologyError>(())
     /// ```
     pub fn parse(network: &Network, text: &str) -> Result<Self, InvalidRoot> {
@@ -105,7 +105,7 @@ impl Root {
             Some(router) => Ok(Self::Router(RouterId::new(router as u32))),
             None => {
                 let names = routers().filter_map(|router| network.router_name(router));
-                let words = ["smallest-id", "maximum-degree", "max-degree"].into_iter().chain(names);
+                let words = ["smallest-id", "maximum-degree"].into_iter().chain(names);
                 let hint = did_you_mean(given, words);
                 let or_name = if network.has_names() { ", or a name" } else { "" };
                 let routers = format!("0 to {last}{or_name}");

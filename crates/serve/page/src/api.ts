@@ -88,6 +88,10 @@ export interface Analysis {
   average_distance: number | null;
   diameter: number | null;
   loads: number[] | null;
+  /** Why files may not be whole. */
+  warning?: string;
+  /** Of tables: what does not arrive, and the entries that are missing. */
+  tables?: { pairs: number; undelivered_pairs: number; missing_count: number };
   /** Of a fabric whose virtual lanes were given. */
   lanes?: Lanes;
   /** Of a fabric whose multicast tables were given: how packets of groups branch, the groups, and who closes the cycle. */

@@ -22,6 +22,23 @@ test("forwarding tables of a fabric", async ({ page, address }) => {
   await expect(page.locator(".cycle-list li")).toHaveText(lines);
 });
 
+test("tables that are cut are told of, beside the verdict", async ({ page, address }) => {
+  const cut = (file: string, name: string, lines: number): void =>
+    writeFileSync(`${FOLDER}/${name}`, readFileSync(`../../../examples/${file}`, "utf8").split("\n").slice(0, lines).join("\n") + "\n");
+  cut("fabric.lfts", "cut.lfts", 40);
+  cut("fabric.mcfdbs", "cut.mcfdbs", 5);
+  copyFileSync("../../../examples/fabric-updn.lfts", `${FOLDER}/whole.lfts`);
+  await page.goto(`${address}/deadlock?topology=fabric.net&tables=cut.lfts`);
+  await expect(page.locator(".problem")).toHaveText("`cut.lfts` has no entries of rack3, rack4, rack5 and 1 more: is it truncated?");
+  await expect(page.locator("dl")).toContainText("undelivered120 of 132missing entries48");
+  await expect(page.locator("canvas")).toBeVisible();
+  await page.goto(`${address}/deadlock?topology=fabric.net&tables=whole.lfts&multicast_tables=cut.mcfdbs`);
+  await expect(page.locator(".problem")).toContainText("`cut.mcfdbs` lacks entries of the group 0xc001 at rack6");
+  await page.goto(`${address}/deadlock?topology=fabric.net&tables=whole.lfts`);
+  await expect(page.locator(".verdict")).toBeVisible();
+  await expect(page.locator(".problem")).toHaveCount(0);
+});
+
 test("consumption channels are part of a cycle", async ({ page, address }) => {
   const text = command("routing", "--topology", "mesh:8x8", "--algorithm", "dual-path", "--consumption-ports", "2");
   const lines = text.split("\n").filter((line) => /^ {4}(channel|consumption) /.test(line)).map((line) => line.trim());

@@ -35,6 +35,9 @@ struct Answer<'a> {
     all_prohibited: Option<u64>,
     /// The number of pairs of nodes whose worms cross each channel, if all nodes send to all others; null if unknown.
     loads: Option<&'a [f64]>,
+    /// Why files may not be whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// A resource of a cycle: a channel, or the consumption channels of a node.
@@ -161,7 +164,9 @@ fn tables(state: &State, given: &Given, network: &Arc<Network>, file: &str) -> R
 /// The report, written where it is made: its proof has the channels of the network.
 fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
     let (settings, network) = (settings(given)?, state.folder.network(given.need("topology")?)?);
-    let found = match &subject(state, given, &network)? {
+    let subject = subject(state, given, &network)?;
+    let doubts = doubts(&subject, given);
+    let found = match &subject {
         Subject::Algorithm(algorithm) => of_algorithm(algorithm.as_ref(), &settings),
         Subject::Routing(relation) => of_routing(relation.as_ref(), &settings),
         Subject::Tables { file, tables, multicasts: None, lanes: None, .. } => of_tables(file, tables, &settings),
@@ -184,8 +189,24 @@ fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         numbering: numbering.map(|numbers| network.channel_ids().map(|channel| numbers.number(channel)).collect()),
         all_prohibited: report.turns.map(|_| report.all_prohibited),
         loads: report.link_load.as_ref().map(|load| &load.by_channel[..]),
+        warning: (!doubts.is_empty()).then(|| doubts.join("; ")),
     };
     serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)
+}
+
+/// Why the files of what is analysed may not be whole.
+fn doubts(subject: &Subject, given: &Given) -> Vec<String> {
+    match subject {
+        Subject::Algorithm(algorithm) => algorithm.capabilities().doubt.map(str::to_owned).into_iter().collect(),
+        Subject::Routing(_) => Vec::new(),
+        Subject::Tables { file, tables, multicasts, .. } => {
+            let of_groups = multicasts.as_ref().map(|multicasts| {
+                let file = given.get("multicast_tables").unwrap_or_default();
+                multicasts.doubts(file)
+            });
+            tables.doubt(file).into_iter().chain(of_groups.into_iter().flatten()).collect()
+        }
+    }
 }
 
 fn edges(state: &State, given: &Given) -> Result<DirectDependencies, Refusal> {

@@ -68,7 +68,7 @@ impl Groups {
                 return Err(ConfigError { key: AlgorithmOption::MulticastTables.key().to_owned(), problem });
             }
             let problem = format!(
-                "`{algorithm}` knows no group of several nodes; `tables` knows those of its option `multicast_tables`"
+                "`{algorithm}` knows no group of several nodes; `tables` knows those of `options.multicast_tables`, if that is given"
             );
             return Err(error("multicast.destinations", problem));
         }

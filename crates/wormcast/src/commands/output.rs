@@ -187,7 +187,10 @@ fn replaced_input(path: &Path, what: &str) -> Option<&'static str> {
         "net" | "edges" | "graphml" => Some("a network"),
         "lfts" => (what != "`--export`").then_some("forwarding tables"),
         "mcfdbs" => (!["`--export-multicast`", "`--repair`"].contains(&what)).then_some("multicast tables"),
-        "trace" => Some("a trace of messages"),
+        // Timelines may be called so, too.
+        "trace" if !content.starts_with(b"{") && !content.starts_with(b"[") => {
+            (what != "`--witness`").then_some("a trace of messages")
+        }
         // Reports have experiments in them.
         "html" | "md" => None,
         _ => {

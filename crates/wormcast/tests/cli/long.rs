@@ -240,6 +240,9 @@ fn a_network_that_does_not_fit_is_refused_and_one_that_fits_is_named() {
         let run = limited(limit, &["topology", fits, "--format", "json"]);
         assert_eq!(run.code, 0, "{fits}: {}", run.stderr);
     }
+    // Before anything that a file says is blamed for it.
+    let run = limited("lots", &["simulate", "--set", "algorithm=dual-path"]).bad_input();
+    assert!(run.starts_with("error: `WORMCAST_MEMORY=lots` is no amount of memory"), "{run}");
     let small = &["topology", "mesh:8x8"];
     assert!(
         limited("plenty", small)

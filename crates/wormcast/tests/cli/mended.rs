@@ -1720,12 +1720,25 @@ fn tables_of_groups_that_are_cut_are_told_of_by_all_who_read_them() {
         said.starts_with(expected) && said.contains("cut.mc:6: ") && said.contains("is the file truncated?"),
         "{said}"
     );
+    let none = folder.run(&["simulate", "fabric.toml", "--set=options={}", "--set=algorithm=tables"]).bad_input();
+    assert!(
+        none.contains("`tables` knows no group of several nodes; `tables` knows those of `options.multicast_tables`, if that is given"),
+        "{none}"
+    );
     let doubts = |run: &crate::Outcome| run.code == 0 && run.stderr.contains("is the file truncated?");
     let drawn = folder.run(&[&run[..], &["--set=traffic.multicast.destinations=2"]].concat());
     assert!(doubts(&drawn), "{drawn:?}");
     let plan = ["plan", "--topology=fabric.net", "--algorithm=tables", "--source=host1", "--destinations=host2"];
     let planned = folder.run(&[&plan[..], &["--option=multicast_tables=cut.mc"]].concat());
     assert!(doubts(&planned), "{planned:?}");
+    // Whole lines, but not all of them.
+    let first: String = whole.lines().take(4).flat_map(|line| [line, "\n"]).collect();
+    folder.write("cut.mc", first.as_bytes());
+    let analysed = ["routing", "--topology=fabric.net", "--algorithm=tables"];
+    for command in [&plan[..], &analysed] {
+        let run = folder.run(&[command, &["--option=multicast_tables=cut.mc"]].concat());
+        assert!(run.stderr.contains("lacks entries of the group 0xc001 at rack6"), "{run:?}");
+    }
 }
 
 #[test]

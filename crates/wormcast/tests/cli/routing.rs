@@ -241,7 +241,7 @@ fn distances_are_estimated_from_a_sample() {
         assert!(known.stderr.contains(said), "{}", known.stderr);
     }
     for (wrong, said) in [
-        (&["--sample", "29"][..], "expected a whole number from 30"),
+        (&["--sample", "29"][..], "expected a whole number, at least 30"),
         (&["--sample", "--links", "l.csv"], "cannot be used with"),
     ] {
         let refused = run(wrong);

@@ -59,8 +59,9 @@ pub const TABLES: Descriptor = Descriptor::built_in(
 /// ```
 pub struct Tables {
     unicasts: ForwardingTables,
-    /// Whether a file of groups was given.
+    /// Whether a file of groups was given, and why it may not be the whole of it.
     has_groups: bool,
+    doubt: Option<String>,
     groups: MulticastTables,
     /// The members of each group, sorted.
     members: Vec<Vec<NodeId>>,
@@ -123,7 +124,9 @@ impl Tables {
             by_members.entry(members.clone()).or_insert(group);
         }
         let (has_groups, multicasts) = (own.multicast_tables.is_some(), own.multicasts.unwrap_or_default());
-        Ok(Self { unicasts: tables, has_groups, groups, members, by_members, multicasts })
+        let doubts = own.multicast_tables.as_ref().map(|path| groups.doubts(path).join("; "));
+        let doubt = doubts.filter(|doubts| !doubts.is_empty());
+        Ok(Self { unicasts: tables, has_groups, doubt, groups, members, by_members, multicasts })
     }
 
     fn unicast(&self, from: NodeId, to: NodeId) -> Worm {
@@ -294,7 +297,7 @@ impl Algorithm for Tables {
         AlgorithmCapabilities {
             trees: Some(self),
             groups,
-            doubt: self.groups.doubt(),
+            doubt: self.doubt.as_deref(),
             ..AlgorithmCapabilities::default()
         }
     }

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use wormcast_network::input::input_name;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use self::packets::{Packets, Sender};
+use super::first_of;
 use super::lanes::{Arrival, VirtualLanes};
 use super::tree_rules::{Branch, TreeRule};
 use crate::analysis::dependency::{Branching, Worms};
@@ -146,6 +148,26 @@ impl MulticastTables {
             group.members = Some(members);
         }
         self
+    }
+
+    /// Why the file from which these were read may not be the whole of it: how its text ends, as [`doubt`](Self::doubt) says, and [switches that send no packets
+    /// back](Self::one_sided).
+    pub fn doubts(&self, path: &str) -> Vec<String> {
+        let one_sided = self.one_sided();
+        let lacks = one_sided.first().map(|&(mlid, _)| {
+            let own = one_sided.iter().filter(|&&(other, _)| other == mlid);
+            let names: Vec<String> = own.map(|&(_, router)| self.network.router_label(router)).collect();
+            let mut groups: Vec<u16> = one_sided.iter().map(|&(mlid, _)| mlid).collect();
+            groups.dedup();
+            let others = match groups.len() - 1 {
+                0 => String::new(),
+                1 => ", and of another group".to_owned(),
+                others => format!(", and of {others} other groups"),
+            };
+            let (file, names) = (input_name(path), first_of(&names));
+            format!("`{file}` lacks entries of the group {mlid:#06x} at {names}, to which others send its packets{others}: is it truncated?")
+        });
+        self.doubt.iter().cloned().chain(lacks).collect()
     }
 
     /// The switches at whose end a link is not in the tables of a group, though it is at its other end: packets of the group come there, and none go back. In

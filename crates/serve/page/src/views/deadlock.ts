@@ -111,7 +111,7 @@ export function deadlock(page: Page, first: Query): View {
         page.announce(analysis.deadlock_free ? "Worms cannot deadlock" : "Worms can deadlock");
       },
     ).then(() => {
-      if (asked !== key || !said.querySelector(".problem")) return;
+      if (asked !== key || !said.querySelector(":scope > .problem")) return;
       // What is drawn would be another network.
       window.clearInterval(timer);
       shown = null;
@@ -220,7 +220,9 @@ export function deadlock(page: Page, first: Query): View {
       })));
       parts.push(h("div", { class: "row-of" }, button(moving ? "Stop" : "Animate", () => { moving = !moving; show(); }), button("Step", () => { moving = false; show(); stepTo(beat + 1); })));
     }
+    if (analysis.warning) parts.unshift(problem(new Error(analysis.warning)));
     const entries: [string, Child][] = [];
+    if (analysis.tables) entries.push(["undelivered", `${figure(analysis.tables.undelivered_pairs)} of ${figure(analysis.tables.pairs)}`], ["missing entries", figure(analysis.tables.missing_count)]);
     if (analysis.connected !== null) entries.push(["connected", analysis.connected ? "yes" : "no"]);
     if (analysis.diameter !== null) entries.push(["diameter", figure(analysis.diameter)]);
     if (analysis.average_distance !== null) entries.push(["average distance", figure(analysis.average_distance)]);

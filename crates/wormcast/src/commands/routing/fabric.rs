@@ -10,11 +10,10 @@ use serde::Serialize;
 use super::super::output::{Files, write_to};
 use super::super::results::make_folder;
 use super::repaired::{WRITTEN, check_folder, write_repair};
-use super::{Printed, first_of, refusal};
+use super::{Printed, refusal};
 use crate::analysis::{Fabric, Settings, of_fabric};
 use crate::failure::Failure;
 use crate::network::Network;
-use crate::network::input::input_name;
 use crate::routing::{
     ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkMcfdbs, TreeRule, VirtualLanes, WeighedEngine,
     WeighedTrees, permitted_trees, read_hop_matrix, read_levels, read_maps, read_members, read_multicast_tables,
@@ -131,10 +130,7 @@ impl FabricArguments {
         let read = match (&self.multicast_tables, self.multicast_trees) {
             (Some(file), _) => {
                 let read = read_multicast_tables(network, file).map_err(Failure::bad_input)?;
-                if let Some(doubt) = read.doubt() {
-                    Failure::warn(doubt);
-                }
-                warn_of_one_sided_links(&read, file);
+                read.doubts(file).iter().for_each(|doubt| Failure::warn(doubt));
                 read
             }
             (None, Some(_)) => MulticastTables::empty(network),
@@ -238,26 +234,6 @@ impl FabricArguments {
         text.parse().ok().filter(|lanes| (1..=15).contains(lanes)).ok_or_else(|| {
             Failure::BadInput(format!("`--lanes {text}`: with `--repair`, expected a number of lanes from 1 to 15"))
         })
-    }
-}
-
-/// Warns of switches that others send a group's packets to, and that send none back: tables that a subnet manager writes have none.
-fn warn_of_one_sided_links(tables: &MulticastTables, file: &str) {
-    let one_sided = tables.one_sided();
-    if let Some(&(mlid, _)) = one_sided.first() {
-        let own = one_sided.iter().filter(|&&(other, _)| other == mlid);
-        let names: Vec<String> = own.map(|&(_, router)| tables.network().router_label(router)).collect();
-        let mut groups: Vec<u16> = one_sided.iter().map(|&(mlid, _)| mlid).collect();
-        groups.dedup();
-        let others = match groups.len() - 1 {
-            0 => String::new(),
-            1 => ", and of another group".to_owned(),
-            others => format!(", and of {others} other groups"),
-        };
-        let (file, names) = (input_name(file), first_of(&names));
-        Failure::warn(&format!(
-            "`{file}` lacks entries of the group {mlid:#06x} at {names}, to which others send its packets{others}: is it truncated?"
-        ));
     }
 }
 

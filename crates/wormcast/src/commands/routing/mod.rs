@@ -18,9 +18,7 @@ use crate::failure::Failure;
 use crate::multicast::{AlgorithmOption, Descriptor, algorithms};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
-use crate::routing::{
-    Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, RoutingRelation, read_tables,
-};
+use crate::routing::{Branching, ChannelNumbering, RoutingDescriptor, RoutingOptions, RoutingRelation, read_tables};
 use crate::simulation::{Buffer, Reservation};
 use crate::usage::{at_most, from_to};
 use crate::work;
@@ -301,7 +299,9 @@ fn analyse_forwarding(
 ) -> Result<Printed, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(network);
-    warn_of_missing_routers(network, &tables, file);
+    if let Some(doubt) = tables.doubt(file) {
+        Failure::warn(&doubt);
+    }
     let mut printed = if arguments.fabric.given().is_some() {
         let settings = settings(arguments);
         check_unicasts(&settings, false)?;
@@ -314,22 +314,6 @@ fn analyse_forwarding(
         printed.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok(printed)
-}
-
-/// Warns of routers that tables say nothing of.
-fn warn_of_missing_routers(network: &Network, tables: &ForwardingTables, file: &str) {
-    let without: Vec<String> = tables.without_entries().map(|router| network.router_label(router)).collect();
-    if !without.is_empty() {
-        Failure::warn(&format!("`{}` has no entries of {}: is it truncated?", input_name(file), first_of(&without)));
-    }
-}
-
-/// Names, and how many more there are.
-fn first_of(names: &[String]) -> String {
-    const NAMED: usize = 3;
-    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = names.len().saturating_sub(NAMED);
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// Writes a proof as CSV, a channel a line.
