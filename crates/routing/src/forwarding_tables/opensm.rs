@@ -397,12 +397,11 @@ impl<'n> Dump<'n> {
         let name = self.name;
         let unknown = || format!("`{name}` has no port with the identifier {guid:#018x}{}", quoted_name(about));
         let target = self.identities.target(guid)?.ok_or_else(unknown)?;
-        self.check_name(guid, target, about)?;
         let (known, first) = *self.columns.targets.entry(lid).or_insert((target, line));
         if known != target {
             return Err(format!("the address {lid:#06x} is another device's in line {first}"));
         }
-        Ok(())
+        self.check_name(guid, target, about)
     }
 
     /// That a device which is found by the identifier of its place in the network's file is not called there as another one is here.
