@@ -339,7 +339,7 @@ fn missing_row(matrix: &HopMatrix, present: &FixedBitSet, sections: &[RouterId],
     let is_beside = |to| fabric.outputs(from).any(|channel| fabric.to(channel) == to);
     let missing = |&&to: &&RouterId| !has_row(from, to) && (has_row(to, from) || is_beside(to));
     let &to = sections.iter().find(missing)?;
-    let why = if has_row(to, from) { "that of which has one for it" } else { "to which it has a link" };
+    let why = if has_row(to, from) { "whose section has one for it" } else { "to which it has a link" };
     Some(format!("has no row for {}, {why}", fabric.router_label(to)))
 }
 
@@ -468,7 +468,7 @@ mod tests {
         };
         let own = "matrix:19: the section of S3 has no row for the switch itself: is the file cut?";
         assert_eq!(without(&[4 * rows - 1]), own);
-        let other = "matrix:19: the section of S3 has no row for S0, that of which has one for it: is the file cut?";
+        let other = "matrix:19: the section of S3 has no row for S0, whose section has one for it: is the file cut?";
         assert_eq!(without(&[3 * rows + 1]), other);
         let linked = "matrix:4: the section of S0 has no row for S1, to which it has a link: is the file cut?";
         assert_eq!(without(&[2, rows + 1]), linked);

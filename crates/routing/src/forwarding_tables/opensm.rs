@@ -15,8 +15,10 @@ const EXPECTED: &str =
     "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
 /// The largest unicast address.
 const MAX_LID: u16 = 0xbfff;
+/// The port number that means that there is no path.
+const NO_PATH: u32 = 255;
 
-/// An address that packets to one port have.
+/// The address of an entry, if it is one of a single port and not of a group.
 fn unicast_address(address: Option<u16>) -> Result<u16, String> {
     let expected = "an entry needs an address from 0x0001 to 0xbfff";
     match address {
@@ -27,8 +29,6 @@ fn unicast_address(address: Option<u16>) -> Result<u16, String> {
         _ => Err(expected.to_owned()),
     }
 }
-/// The port number that means that there is no path.
-const NO_PATH: u32 = 255;
 
 /// Which of the network's devices has which identifier; `None`: several have it.
 pub(super) struct Identities {
@@ -418,7 +418,7 @@ impl<'n> Dump<'n> {
             return Ok(());
         }
         Err(format!(
-            "`{}` has its devices in the order of their identifiers, and {guid:#018x} is `{own}` there, not `{given}`, which is another one: are they listed in another order than the tables mean?",
+            "`{}` numbers its devices by position, so {guid:#018x} is `{own}` there, not `{given}`, which is another device: does it list them in another order than the tables expect?",
             self.name
         ))
     }
@@ -429,7 +429,10 @@ fn names_in_order(fabric: &Network) -> HashMap<&str, Option<Target>> {
     let mut names = HashMap::new();
     let guid = |router: RouterId| fabric.router_guid(router);
     let first = fabric.router_ids().next().and_then(guid);
-    if !(0..).zip(fabric.router_ids()).all(|(place, router)| guid(router) == first.map(|first| first + place)) {
+    if !(0..)
+        .zip(fabric.router_ids())
+        .all(|(place, router)| guid(router) == first.map(|first| first.wrapping_add(place)))
+    {
         return names;
     }
     let routers = fabric.router_ids().filter_map(|router| Some((fabric.router_name(router)?, Target::Router(router))));

@@ -114,6 +114,6 @@ fn a_dump_that_was_cut_is_noticed() {
         records.swap(first, first + 1);
         let other = folder.run(&["routing", "--topology", "other.net", "--tables", "x.lfts"]).bad_input();
         assert!(other.starts_with("error: x.lfts:"), "{other}");
-        assert!(other.contains(&format!("is `{own}` there, not `{given}`, which is another one")), "{other}");
+        assert!(other.contains(&format!("is `{own}` there, not `{given}`, which is another device")), "{other}");
     }
 }
