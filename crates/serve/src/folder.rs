@@ -278,7 +278,8 @@ impl Kind {
 
 /// Whether a TOML file has what experiments have, and manifests of other programs have not.
 fn is_experiment(path: &Path) -> bool {
-    fs::read_to_string(path).is_ok_and(|text| {
+    fs::read(path).is_ok_and(|bytes| {
+        let text = String::from_utf8_lossy(&bytes);
         let names = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         names("topology") || names("algorithm") || names("[sweep") || names("[traffic")
     })

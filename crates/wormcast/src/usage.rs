@@ -8,6 +8,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::commands;
+use crate::network::TopologySpec;
 use crate::network::text::{did_you_mean, nearest, short_list};
 
 /// Arguments with negative numbers put behind the options that they are for, as `--source=-1`: what is wrong with them is said by who
@@ -67,7 +68,9 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         let meant = usage.get(ContextKind::SuggestedArg).map(ToString::to_string);
         // What merely has some letters in common is not meant.
         let unlike = || meant.is_some_and(|meant| nearest(unknown, [&*meant]).is_none());
-        return of_another_command(unknown).or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
+        return of_another_command(unknown)
+            .or_else(|| without_its_option(usage, unknown))
+            .or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
     }
     let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
     match usage.kind() {
@@ -135,6 +138,19 @@ fn of_another_command(unknown: &str) -> Option<String> {
     };
     let instead = if option == "root" { "; that of `trees` is `--first`" } else { "" };
     Some(format!("unexpected argument '{unknown}': it is an option of {those}{instead}"))
+}
+
+/// Of which option of the command a value is that was given without one.
+fn without_its_option(usage: &clap::Error, value: &str) -> Option<String> {
+    let line = usage.get(ContextKind::Usage).filter(|_| !value.starts_with('-'))?.to_string();
+    let command = commands::command();
+    let own = line.split_whitespace().find_map(|word| command.find_subcommand(word))?;
+    let is_for = |option: &&clap::Arg| {
+        option.get_possible_values().iter().any(|name| name.matches(value, false))
+            || option.get_long() == Some("topology") && value.parse::<TopologySpec>().is_ok()
+    };
+    let option = own.get_arguments().find(is_for)?.get_long()?;
+    Some(format!("unexpected argument '{value}': did you mean `--{option} {value}`?"))
 }
 
 /// Another option that takes names, of which this is one, if it is a long list.
@@ -244,6 +260,13 @@ mod tests {
         assert!(
             said("wormcast frobnicate").starts_with("there is no command 'frobnicate': expected one of topology, ")
         );
+        for (line, meant) in [
+            ("routing mesh:4x4 --routing e-cube", "'mesh:4x4': did you mean `--topology mesh:4x4`?"),
+            ("routing --topology mesh:4x4 e-cube", "'e-cube': did you mean `--routing e-cube`?"),
+            ("plan dual-path", "'dual-path': did you mean `--algorithm dual-path`?"),
+        ] {
+            assert_eq!(said(&format!("wormcast {line}")), format!("unexpected argument {meant}"));
+        }
         assert_eq!(
             said("wormcast sweep --reachable 3"),
             "unexpected argument '--reachable': it is an option of `routing`"

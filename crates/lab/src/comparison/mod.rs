@@ -333,6 +333,8 @@ impl Settings {
         let pairs_at_a_point = if reference.is_some() { count - 1 } else { count * (count - 1) / 2 };
         let pairs = pairs_at_a_point * measured.contexts.len() * measured.places.len();
         let confidence = measured.shared_confidence(pairs);
+        // An axis of which one value was chosen is none.
+        let along = experiment.claim_axis(&claim).filter(|along| experiment.swept().contains(&along.as_str()));
         let mut ranked = Vec::new();
         let mut crossings = Vec::new();
         for context in 0..measured.contexts.len() {
@@ -347,7 +349,8 @@ impl Settings {
                 .collect();
             let of = &measured.contexts[context];
             for (arena, place) in arenas.iter().zip(&measured.places) {
-                ranked.push(arena.point(field, of, &place.text, experiment.stop().confidence));
+                let at = if along.is_some() { &*place.text } else { "" };
+                ranked.push(arena.point(field, of, at, experiment.stop().confidence));
             }
             let numbers: Option<Vec<f64>> = measured.places.iter().map(|place| place.number).collect();
             if let Some(numbers) = numbers {
@@ -363,7 +366,7 @@ impl Settings {
             higher_is_better: *higher_is_better,
             pairs,
             confidence,
-            along: experiment.claim_axis(&claim).filter(|along| experiment.swept().contains(&along.as_str())),
+            along,
             points: ranked,
             crossings,
             decision: None,

@@ -11,7 +11,9 @@ use wormcast_network::text::is_a_letter_off;
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
-use crate::experiment::schema::{example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of};
+use crate::experiment::schema::{
+    example_of, is_top_level, keys_of, limits_of, may_have_key, names_of, place_of, takes_names_alone,
+};
 use crate::experiment::with::WITH;
 
 /// A table whose keys and values know where they come from.
@@ -511,7 +513,8 @@ impl Document {
         Some((table, given.map_or_else(|| axis.clone(), |place| place..place)))
     }
 
-    /// Refuses lists in place of tables, which would be read as values in the order of the keys.
+    /// Refuses what would be read as something else: lists in place of tables, as values in the order of the keys, and tables in
+    /// place of names, `{ NAME = {} }`, as the name.
     pub(crate) fn check_tables(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
         self.check_tables_below(tree, "")
     }
@@ -520,6 +523,12 @@ impl Document {
         for (name, value) in tree {
             let key = format!("{path}{}", name.get_ref());
             match value.get_ref() {
+                // The schema, which is long to make, is for the few that look like this.
+                DeValue::Table(inner) if is_wrapped_name(inner) && takes_names_alone(&key) => {
+                    let expected = names_of(&key);
+                    let message = format!("`{key}` is a table: expected one of {}", expected.join(", "));
+                    return Err(self.error(value.span(), message));
+                }
                 DeValue::Table(inner) => self.check_tables_below(inner, &format!("{key}."))?,
                 DeValue::Array(_) => {
                     let keys = keys_of(&key);
@@ -680,6 +689,12 @@ pub(crate) fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
             (_, new) => *old = Spanned::new(span, new),
         }
     }
+}
+
+/// Whether a table is the long form of a name, `{ NAME = {} }`.
+fn is_wrapped_name(table: &Tree<'_>) -> bool {
+    let is_empty = |value: &Value<'_>| matches!(value.get_ref(), DeValue::Table(inner) if inner.is_empty());
+    table.len() == 1 && table.values().all(is_empty)
 }
 
 /// The setting that an override gives, by its path: what is for the quick version, as `quick.run.messages`, gives `run.messages` there and

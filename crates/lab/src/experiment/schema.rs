@@ -66,6 +66,14 @@ pub(crate) fn names_of(key: &str) -> Vec<String> {
     all.filter_map(|value| value.as_str().or_else(|| value["const"].as_str())).map(str::to_owned).collect()
 }
 
+/// Whether a setting takes a name out of a list and nothing else.
+pub(crate) fn takes_names_alone(key: &str) -> bool {
+    let place = schema_of(&ROOT, key);
+    let all = || place["enum"].as_array().into_iter().chain(place["oneOf"].as_array()).flatten();
+    let is_name = |value: &Json| value.is_string() || value["const"].is_string() || value.is_null();
+    all().next().is_some() && all().all(is_name)
+}
+
 /// The least and the most that a setting may be, as far as its schema says, if it takes nothing but whole numbers.
 pub(crate) fn limits_of(key: &str) -> Option<(u64, Option<u64>)> {
     let place = schema_of(&ROOT, key);

@@ -133,6 +133,19 @@ pub struct RefinedSweep {
     pub refinement: Refinement,
 }
 
+impl Experiment {
+    /// The swept setting to which a [refinement](refine_sweep) adds values, by its dotted path.
+    ///
+    /// # Errors
+    /// If no numbers are swept along the horizontal axis.
+    pub fn refined_axis(&self) -> Result<String, Diagnostic> {
+        self.figure().and_then(|figure| figure.along).ok_or_else(|| {
+            let message = "there is nothing to refine: no numbers are swept along the horizontal axis";
+            Diagnostic::file(self.path(), message)
+        })
+    }
+}
+
 /// Runs an experiment, as [`run_sweep`](crate::run_sweep) does, and then adds values of its horizontal axis in the middle of the widest
 /// interval in which a series becomes saturated (or no longer is), or two series change places, until all are at most 2% of their upper ends or `budget`
 /// further replications have been run. What a value that the budget does not last for has cost stays in the store.
@@ -146,10 +159,7 @@ pub fn refine_sweep(
     store: &mut Store,
     observer: &mut dyn SweepObserver,
 ) -> Result<RefinedSweep, RunError> {
-    let Some(along) = experiment.figure().and_then(|figure| figure.along) else {
-        let message = "there is nothing to refine: no numbers are swept along the horizontal axis";
-        return Err(Diagnostic::file(experiment.path(), message.to_owned()).into());
-    };
+    let along = experiment.refined_axis()?;
     let mut current = experiment.clone();
     let mut points = current.points()?;
     let mut first = Budget::default();

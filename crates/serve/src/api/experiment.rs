@@ -29,8 +29,9 @@ pub(super) fn read(
     if too_long {
         return Err(Refusal::BadInput(format!("`{file}` is no experiment file: it has more than {LONGEST} bytes")));
     }
-    let text =
-        std::fs::read_to_string(&path).map_err(|error| Refusal::BadInput(format!("cannot read `{file}`: {error}")))?;
+    let bytes = std::fs::read(&path).map_err(|error| Refusal::BadInput(format!("cannot read `{file}`: {error}")))?;
+    // What is no text is refused below, with the place.
+    let text = String::from_utf8_lossy(&bytes);
     let beside = path.parent().unwrap_or(Path::new(""));
     let check = |text: &str| {
         let text = text.trim();

@@ -126,6 +126,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let places = &arguments.places;
     arguments.rows.check_places(&arguments.experiment, places, &experiment, &points)?;
     if arguments.refine.is_some() {
+        experiment.refined_axis().map_err(Failure::diagnostic)?;
         let refined = experiment.clone().called(&refined_name(&experiment));
         arguments.rows.check_places(&arguments.experiment, places, &refined, &points)?;
     }

@@ -148,6 +148,7 @@ fn one_load_is_a_plot_too_and_other_settings_make_series() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
     let one = json(&folder, &["small.toml", "--set", "traffic.arrivals.rate=0.01"]);
     assert_eq!((one["points"].as_array().unwrap().len(), one["along"].is_null()), (1, true));
+    assert_eq!(texts(&one["points"], "at"), [""], "the one value that was chosen heads nothing");
     // What is run with another setting has another name.
     let name = "results/small-traffic.arrivals.rate-0.01-comparison.svg";
     assert_eq!(one["plots"][0], name);

@@ -1016,6 +1016,10 @@ fn bad_input_is_said_as_the_command_says_it() {
     );
     let command = folder.run(&["simulate", "bad.toml"]).bad_input();
     assert!(command.contains("unknown setting `topologie`"), "{command}");
+    folder.write("latin.toml", b"topology = \"mesh:4x4\" # Z\xfcrich\n");
+    let said = error("/api/experiment?file=latin.toml");
+    assert!(said.contains("latin.toml:1:26: this is no text: the byte 0xfc is not UTF-8 here"), "{said}");
+    assert!(server.data("/api/info")["items"].to_string().contains("latin.toml"), "it is listed");
     let answer = server.get("/api/experiment?file=smal.toml");
     assert_eq!((answer.status, answer.error().ends_with("did you mean `small.toml`?")), (404, true), "{answer:?}");
     let answer = server.post("/api/sweeps", &json!({ "experiment": "small.toml", "stor": "x.db" }));

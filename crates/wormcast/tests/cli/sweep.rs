@@ -441,6 +441,14 @@ fn what_a_refinement_adds_stays_when_plots_are_drawn_again() {
 }
 
 #[test]
+fn what_cannot_be_refined_is_said_before_anything_is_run() {
+    let folder = Folder::with(&[("one.toml", SMALL.split("[sweep]").next().unwrap())]);
+    let said = folder.run(&["sweep", "one.toml", "--set=algorithm='dual-path'", "--refine=5"]).bad_input();
+    assert!(said.contains("there is nothing to refine: no numbers are swept along the horizontal axis"), "{said}");
+    assert_eq!(folder.files("."), ["one.toml"]);
+}
+
+#[test]
 fn percentiles_have_intervals_of_their_own_and_none_with_few_runs() {
     let folder = small();
     let light = ["--set", "sweep.\"traffic.arrivals.rate\"=[0.05]", "--set", "sweep.algorithm=['dual-path']"];
