@@ -6,7 +6,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::num::NonZeroUsize;
 
@@ -66,8 +66,8 @@ pub struct DecisionCost {
     pub budget: u64,
     /// Replications that were added.
     pub spent: u64,
-    /// Whether everything is decided: a certain best at each point, unless contenders are equal in all pairs, and where series change
-    /// places to 2%.
+    /// Whether everything is decided: a certain best at each of the experiment's own points, unless contenders are equal in all pairs, and
+    /// where series change places to 2%.
     pub done: bool,
     /// Replications that it would take to decide the rest, if differences and their variances stay what they are; `None` if everything is
     /// decided, or if that cannot be estimated.
@@ -81,6 +81,8 @@ pub struct ComparedPoint {
     pub of: String,
     /// The value on the horizontal axis; empty if there is none.
     pub at: String,
+    /// Whether this value was added to narrow down where series change places: which of all is the best there need not be decided.
+    pub added: bool,
     /// The series that is certainly the best: all others are certainly worse than some other. Saturated and deadlocked ones are worse
     /// than those that are not.
     pub best: Option<String>,
@@ -231,9 +233,9 @@ fn settings(experiment: &Experiment, names: &[String], quantity: Option<Quantity
 /// Compares series of a sweep at all its points: two with each other, one with all others, and otherwise each of those named, or of all,
 /// with each other. Runs what the store lacks, and as many replications of each series at a point as the one with most has.
 ///
-/// With a budget it then adds what decides, the cheapest first: values of the horizontal axis where two series change places, until
-/// these intervals are at most 2% of their upper ends, and replications where it is open which series is best; at most so many
-/// replications. These are added in rounds, each of which at most doubles those of a point.
+/// With a budget it then adds what decides, the cheapest first, until the intervals in which two series change places are at most 2% of their upper
+/// ends, and it is certain which series is best at each of the experiment's own points: values of the horizontal axis next to the ends of such intervals, replications at those
+/// within them that keep them wide, and replications where the best is open; at most so many replications. These are added in rounds, each of which at most doubles those of a point.
 ///
 /// # Errors
 /// If a series is not swept, or the quantity has no better side or is not measured; and as [`run_sweep`](crate::run_sweep).
@@ -263,7 +265,9 @@ pub fn compare_series(
         decision = Some(DecisionCost { budget, spent: budget - left.left(), done, needed });
     }
     let Measured { points, runs } = measured;
-    let comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };
+    let mut comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };
+    let own = settings.places(experiment, comparison.along.as_deref())?;
+    comparison.points.iter_mut().for_each(|point| point.added = !own.contains(&point.at));
     let figure = settings.figure(&refined, &points, comparison.along.as_deref());
     Ok(Compared { comparison, figure })
 }
@@ -317,6 +321,11 @@ struct Settings {
 
 impl Settings {
     fn compare(&self, experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> SeriesComparison {
+        self.ranked(experiment, points, runs).0
+    }
+
+    /// Compares, and returns what each of the comparison's points rests on, too.
+    fn ranked(&self, experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> (SeriesComparison, Vec<Arena>) {
         let Self { key, field, quantity, higher_is_better } = self;
         let order = Order {
             lower: field.series.clone(),
@@ -335,7 +344,7 @@ impl Settings {
         let confidence = measured.shared_confidence(pairs);
         // An axis of which one value was chosen is none.
         let along = experiment.claim_axis(&claim).filter(|along| experiment.swept().contains(&along.as_str()));
-        let mut ranked = Vec::new();
+        let (mut ranked, mut all_arenas) = (Vec::new(), Vec::new());
         let mut crossings = Vec::new();
         for context in 0..measured.contexts.len() {
             let at = |place| {
@@ -356,8 +365,9 @@ impl Settings {
             if let Some(numbers) = numbers {
                 crossings.extend(ranking::crossings(&field.series, of, &numbers, &arenas));
             }
+            all_arenas.extend(arenas);
         }
-        SeriesComparison {
+        let comparison = SeriesComparison {
             key: key.clone(),
             series: field.series.clone(),
             reference: field.reference.clone(),
@@ -370,7 +380,15 @@ impl Settings {
             points: ranked,
             crossings,
             decision: None,
-        }
+        };
+        (comparison, all_arenas)
+    }
+
+    /// The values of the horizontal axis, as points say them.
+    fn places(&self, experiment: &Experiment, along: Option<&str>) -> Result<BTreeSet<String>, Diagnostic> {
+        let Some(along) = along else { return Ok(BTreeSet::from([String::new()])) };
+        let points = experiment.points()?;
+        Ok(points.iter().filter_map(|point| Some(point.coordinate(along)?.text())).collect())
     }
 
     /// What a series has at a point.

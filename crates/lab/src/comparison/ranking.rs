@@ -83,7 +83,7 @@ impl Arena {
     }
 
     /// How one series certainly compares with another, if they are compared at all.
-    fn compared(&self, a: usize, b: usize) -> Option<Relation> {
+    pub(super) fn compared(&self, a: usize, b: usize) -> Option<Relation> {
         let named = |given: usize| a == given || b == given;
         if self.given.is_none_or(named) { self.relation(a, b) } else { None }
     }
@@ -169,6 +169,7 @@ impl Arena {
         ComparedPoint {
             of: of.to_owned(),
             at: at.to_owned(),
+            added: false,
             best: self.best().map(name),
             contenders: self.contenders.iter().map(|&series| name(series)).collect(),
             reference: self.reference.map(name),

@@ -144,6 +144,7 @@ mod tests {
         let point = ComparedPoint {
             of: String::new(),
             at: "0.1".to_owned(),
+            added: false,
             best: Some("a".to_owned()),
             contenders: vec!["a".to_owned()],
             reference: Some("a".to_owned()),

@@ -41,8 +41,20 @@ impl Gap {
 
 /// The widest gap between neighbours of `xs` within an interval.
 pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
+    gaps(xs, from, to).max_by(|a, b| a.width().total_cmp(&b.width()))
+}
+
+/// The wider one of the first and the last gap in an interval at whose ends something is certain: what a value between two others, at which it is not, has to say
+/// makes the interval no narrower.
+pub(crate) fn outermost(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
+    let ends = [gaps(xs, from, to).next(), gaps(xs, from, to).next_back()];
+    ends.into_iter().flatten().max_by(|a, b| a.width().total_cmp(&b.width()))
+}
+
+/// The gaps between neighbours of `xs` within an interval.
+fn gaps(xs: &[f64], from: f64, to: f64) -> impl DoubleEndedIterator<Item = Gap> {
     let neighbours = xs.windows(2).map(|pair| Gap { from: pair[0], to: pair[1] });
-    neighbours.filter(|gap| gap.from >= from && gap.to <= to).max_by(|a, b| a.width().total_cmp(&b.width()))
+    neighbours.filter(move |gap| gap.from >= from && gap.to <= to)
 }
 
 /// Where a curve becomes saturated, or no longer is: somewhere in an interval, which is as narrow as what was run allows.
@@ -210,7 +222,7 @@ impl Remaining {
         let wider = |a: &Gap, b: &Gap| a.width().total_cmp(&b.width());
         let mut remaining = Self { next: None, widest: None, undecided: None };
         for (interval, is_crossing) in onset_gaps.chain(crossing_gaps) {
-            let inner = widest(xs, interval.from, interval.to);
+            let inner = if is_crossing { outermost } else { widest }(xs, interval.from, interval.to);
             let inner = inner.filter(|gap| gap.width() > NARROW && !closed.contains(gap));
             if interval.width() <= NARROW || inner.is_none() && !is_crossing {
                 continue;
@@ -296,6 +308,13 @@ mod tests {
         assert_eq!(widest(&xs, 1.0, 5.0), Some(Gap { from: 1.0, to: 3.0 }));
         assert_eq!(widest(&xs, 3.0, 9.0), Some(Gap { from: 5.0, to: 9.0 }));
         assert_eq!(widest(&xs, 3.0, 3.5), None);
+        assert_eq!(outermost(&xs, 1.0, 9.0), Some(Gap { from: 1.0, to: 3.0 }), "wide for what it is");
+        assert_eq!(
+            outermost(&[1.0, 1.1, 2.0, 2.1], 1.0, 2.1),
+            Some(Gap { from: 1.0, to: 1.1 }),
+            "not the one in between"
+        );
+        assert_eq!(outermost(&xs, 3.0, 3.5), None);
     }
 
     #[test]

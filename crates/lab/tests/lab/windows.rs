@@ -199,7 +199,9 @@ fn a_comparison_decides_within_its_budget() {
     assert!(decision.spent <= 3000);
     assert_eq!(decision.done, decision.needed.is_none(), "{decision:?}");
     if decision.done {
-        assert!(after.points.iter().all(|point| point.best.is_some() || point.contenders.len() < 2));
+        let own = || after.points.iter().filter(|point| !point.added);
+        assert_eq!(own().count(), before.points.len());
+        assert!(own().all(|point| point.best.is_some() || point.contenders.len() < 2));
         assert!(after.crossings.iter().all(|crossing| crossing.to - crossing.from <= 0.02 * crossing.to));
     }
     let open = |comparison: &wormcast_lab::SeriesComparison| {
@@ -211,6 +213,29 @@ fn a_comparison_decides_within_its_budget() {
         experiment.stop(),
         &Stop { min_replications: 5, max_replications: Some(40), relative_half_width: 0.2, ..Stop::default() }
     );
+}
+
+/// Loads are added beside what is certain, and not ever closer to each other between loads at which the order is open: there, replications decide.
+#[test]
+fn a_larger_budget_decides_more_of_a_crossing() {
+    let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.1, 0.5]";
+    let startup = [Override::set("timing.startup=20").unwrap()];
+    let experiment = Experiment::parse("mesh.toml", &format!("{MESH}{text}\n"), &startup).unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let mut last = 1.0;
+    for budget in [100, 300, 1000] {
+        let compared = compare_series(&experiment, &[], None, Some(budget), jobs(), &mut store, &mut ()).unwrap();
+        let (crossings, points) = (&compared.comparison.crossings, &compared.comparison.points);
+        let mut xs: Vec<f64> = points.iter().map(|point| point.at.parse().unwrap()).collect();
+        xs.sort_by(f64::total_cmp);
+        assert!(xs.len() <= 24 && xs.windows(2).all(|pair| pair[1] - pair[0] >= 0.004 * pair[1]), "{xs:?}");
+        let width = (crossings[0].to - crossings[0].from) / crossings[0].to;
+        assert!(width <= last, "{budget}: {width} after {last:?}");
+        last = width;
+        let decision = compared.comparison.decision.unwrap();
+        assert_eq!(decision.done, width <= 0.02, "{budget}: {decision:?}");
+    }
+    assert!(last <= 0.05, "{last}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     y: Option<Quantity>,
     #[command(flatten)]
     places: Places,
-    /// Add replications and loads where they help to decide, the cheapest first, until it is certain at each point which series is best,
+    /// Add replications and loads where they help to decide, the cheapest first, until it is certain at each of the experiment's points which series is best,
     /// and each crossing is known to within 2%. Adds at most this many replications.
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     until_decided: Option<NonZeroU64>,

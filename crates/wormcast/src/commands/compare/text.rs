@@ -57,8 +57,11 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     summary(comparison, out)?;
     if let Some(DecisionCost { budget, spent, done, needed }) = comparison.decision {
         let outcome = match needed {
-            _ if done && points.iter().any(|point| point.best.is_none() && point.all_fail().is_none()) => {
+            _ if done && points.iter().any(|point| is_open(point) && !point.added) => {
                 "everything is decided, except between series that are equal in all pairs".to_owned()
+            }
+            _ if done && points.iter().any(is_open) => {
+                "everything is decided, but which of all is the best at loads that were added".to_owned()
             }
             _ if done => "everything is decided".to_owned(),
             Some(needed) => format!("about {needed} more would decide the rest, if differences stay what they are"),
@@ -84,7 +87,14 @@ fn place(comparison: &SeriesComparison, point: &ComparedPoint, in_column: bool) 
         Some(along) if !in_column => format!("{along}={}", point.at),
         _ => point.at.clone(),
     };
-    [point.of.as_str(), at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    let place =
+        [point.of.as_str(), at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    if point.added { format!("{place} (added)") } else { place }
+}
+
+/// Whether it is not certain which series is the best, though one may be.
+fn is_open(point: &ComparedPoint) -> bool {
+    point.best.is_none() && point.all_fail().is_none()
 }
 
 /// The series with the best mean of those that may be the best: the standings are sorted by their means.
@@ -174,7 +184,7 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
             None => fails.push((why, 1)),
         }
     }
-    let open = points.iter().filter(|point| point.best.is_none() && point.all_fail().is_none()).count();
+    let open = points.iter().filter(|point| is_open(point)).count();
     let mut rest = Vec::new();
     if open > 0 {
         rest.push(format!("{open} open"));
@@ -211,6 +221,7 @@ mod tests {
         ComparedPoint {
             of: String::new(),
             at: String::new(),
+            added: false,
             best: None,
             contenders: contenders.iter().map(|&name| name.to_owned()).collect(),
             reference: Some("named".to_owned()),
