@@ -23,6 +23,51 @@ test("a field that has the focus shows what the address says after back and forw
   await expect(page).toHaveURL(/destinations=3,3/);
 });
 
+test("what is selected in a field stays selected when the network arrives", async ({ page, address }) => {
+  let arrive = (): void => undefined;
+  const held = new Promise<void>((done) => { arrive = done; });
+  await page.route("**/api/network?**", async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto(`${address}/plan?topology=mesh:4x4&source=0,0&destinations=3,3&algorithms=separate`);
+  const field = page.getByLabel("Destinations");
+  await expect(field).toHaveValue("3,3");
+  await field.selectText();
+  // The bar is made anew with the names of the network.
+  arrive();
+  await expect(field).toHaveAttribute("placeholder", "1,0; …");
+  await expect(field).toBeFocused();
+  await page.keyboard.type("2,2");
+  await expect(field).toHaveValue("2,2");
+  // A part stays a part.
+  await field.evaluate((input: HTMLInputElement) => input.setSelectionRange(1, 2, "backward"));
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/destinations=2,2/);
+  expect(await field.evaluate(({ selectionStart, selectionEnd, selectionDirection }: HTMLInputElement) => [selectionStart, selectionEnd, selectionDirection])).toEqual([1, 2, "backward"]);
+});
+
+test("the field of the cycle keeps what is selected while the replay plays", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000`);
+  const field = page.getByLabel("Go to cycle");
+  await expect(field).toHaveValue("5,000");
+  await page.getByRole("button", { name: "Play", exact: true }).click();
+  await field.selectText();
+  await expect(field).not.toHaveValue("5,000");
+  const [from, to, length] = await field.evaluate(({ selectionStart, selectionEnd, value }: HTMLInputElement) => [selectionStart, selectionEnd, value.length]);
+  expect([from, to]).toEqual([0, length]);
+});
+
+test("who chooses by the keyboard how curves are shown keeps the place", async ({ page, address }) => {
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await expect(page.locator(".numbers.values")).toBeVisible();
+  const logarithmic = page.getByLabel("logarithmic");
+  await logarithmic.focus();
+  await page.keyboard.press("Space");
+  await expect(page).toHaveURL(/log=1/);
+  await expect(logarithmic).toBeFocused();
+});
+
 test("a wrong topology leaves nothing of the old network, and back to it shows it as wrong", async ({ page, address }) => {
   await page.goto(`${address}/network?topology=mesh:4x4`);
   const about = page.locator(".panel .facts");

@@ -2,7 +2,7 @@
 
 import { changed, whole } from "../address.ts";
 import type { Query } from "../address.ts";
-import { button, checkbox, choice, complain, facts, figure, fill, h, icon, input, isTyped, refill, select, swatch, table, unbroken } from "../dom.ts";
+import { button, checkbox, choice, complain, facts, figure, fill, h, icon, input, isTyped, refill, retext, select, swatch, table, unbroken } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, ofMessage, onTheme, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
@@ -286,7 +286,7 @@ export class Player {
     this.#slider.value = String(this.#t);
     this.#slider.setAttribute("aria-valuetext", `cycle ${this.#t}`);
     if (this.#typing && !this.#playing) return;
-    this.#cycleField.value = this.#t.toLocaleString("en");
+    retext(this.#cycleField, this.#t.toLocaleString("en"));
     this.#cycleField.removeAttribute("aria-invalid");
     this.#noCycle.textContent = "";
   }
@@ -692,10 +692,7 @@ export class Player {
         parts.push(this.#search?.error ? h("p", { class: "quiet" }, "Which messages go through it is not known.") : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
       }
     }
-    // Whoever tabs through the panel keeps the place.
-    const focused = this.#bottleneck.contains(document.activeElement) && (document.activeElement as HTMLElement).dataset.action === "bottleneck";
-    fill(this.#bottleneck, section("Bottleneck", ...parts));
-    if (focused) this.#bottleneck.querySelector<HTMLElement>("[data-action=bottleneck]")?.focus({ preventScroll: true });
+    refill(this.#bottleneck, section("Bottleneck", ...parts));
   }
 
   #mark(message: number, worm: number, onclick: () => void): HTMLElement {

@@ -6,7 +6,7 @@ import { changed, format, list } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
-import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table, tick, withInterval } from "../dom.ts";
+import { button, checkbox, choice, download, facts, figure, fill, h, refill, select, swatch, table, tick, withInterval } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
 import { marksOf, svgOf } from "../draw/picture.ts";
@@ -102,7 +102,7 @@ export function curves(page: Page, first: Query): View {
   const controls = (): void => {
     const options = (kind: string): { value: string; text: string }[] => page.info.items.filter((item) => item.kind === kind).map((item) => ({ value: item.path, text: item.path }));
     const quantities = [...new Set([...(shown?.curves.quantities ?? []), ...(shown ? [shown.curves.y.name] : [])])];
-    fill(
+    refill(
       bar,
       select("Experiment", [{ value: "", text: "choose …" }, ...options("experiment")], experiment() ?? "", (value) => change({ experiment: value, y: null, hide: null, point: null })),
       select("Store", [{ value: "", text: "choose …" }, ...options("store")], store() ?? "", (value) => change({ store: value, point: null })),
