@@ -220,3 +220,11 @@ test("virtual channels decide the verdict", async ({ page, address }) => {
   await expect(page).toHaveURL(/virtual_channels=1/);
   await expect(page.locator("[data-verdict=possible]")).toBeVisible();
 });
+
+test("a quantity that the experiment does not measure is refused", async ({ page, address }) => {
+  for (const y of ["plan.steps", "buffer_occupancy"]) {
+    await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db&y=${y}`);
+    await expect(page.locator(".chart .problem")).toContainText(`\`${y}\` is not measured in this experiment: expected one of `);
+    await expect(page.locator(".lower")).toBeEmpty();
+  }
+});
