@@ -266,6 +266,11 @@ export function withInterval(value: number, ends: [number, number] | null): stri
   return even ? `${fixed(value)} ± ${fixed(half)}` : `${fixed(value)} (${fixed(low)} to ${fixed(high)})`;
 }
 
+/** The first of some names, as many as the command prints. */
+export function listed(names: readonly string[]): string {
+  return `${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}`;
+}
+
 export function percent(share: number): string {
   return `${(100 * share).toFixed(1)}%`;
 }

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { changed, format, list } from "../address.ts";
+import { changed, format, list, noSuch, TABS, wrongWord } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
@@ -41,7 +41,7 @@ export function curves(page: Page, first: Query): View {
   const store = (): string | null => query.store ?? usualStore(page.info);
   const hidden = (): Set<string> => new Set(list(query.hide, ";"));
   /** Whether the vertical axis is logarithmic: as the address says, or else the experiment. */
-  const isLog = (): boolean => (query.log ? query.log === "1" : shown?.curves.y.log ?? false);
+  const isLog = (): boolean => query.log === "1" || (query.log !== "0" && (shown?.curves.y.log ?? false));
 
   const change = (changes: Record<string, string | number | null>, again = true): void => {
     query = changed(query, changes);
@@ -73,6 +73,7 @@ export function curves(page: Page, first: Query): View {
       show();
       return;
     }
+    page.wrong([]);
     void awaiting(chart, "Reading the store", (signal) => get<Curves | Tabled>("/api/curves", { experiment: file, store: from, y: query.y }, signal), (found) => {
       page.title(found.title);
       if (!hasPlot(found)) {
@@ -113,6 +114,12 @@ export function curves(page: Page, first: Query): View {
 
   const show = (): void => {
     if (!shown) return;
+    const { series } = shown.curves;
+    const [some] = series.flatMap(({ name, points }) => points.map((point) => idOf(name, point)));
+    page.wrong([
+      ...list(query.hide, ";").map((name) => wrongWord("curve", name, series.map(({ name }) => name))),
+      query.point && !chosen() ? noSuch("point", query.point, `one such as ${some}`) : "",
+    ]);
     draw();
     showLegend(null);
     showPanel();
@@ -305,7 +312,7 @@ export function curves(page: Page, first: Query): View {
           const next = hidden();
           if (on) next.delete(series.name);
           else next.add(series.name);
-          change({ hide: [...next].join(";") || null });
+          change({ hide: curves.series.map(({ name }) => name).filter((name) => next.has(name)).join(";") || null });
         });
         return item;
       }), h("span", { class: "quiet at" }));
@@ -485,7 +492,7 @@ export function curves(page: Page, first: Query): View {
   const showLower = (): void => {
     const { curves } = shown as { curves: Curves };
     const { columns, rows } = curves.table;
-    const tab = query.tab === "parts" || query.tab === "all" ? query.tab : "values";
+    const tab = TABS.find((name) => name === query.tab) ?? "values";
     const content = h("div", null);
     fill(lower, choice("Below the plot", [{ value: "values", text: "values" }, { value: "parts", text: "parts of latency" }, { value: "all", text: "all columns" }], tab, (value) => change({ tab: value === "values" ? null : value })), content);
     const off = hidden();
