@@ -285,3 +285,13 @@ test("what was said of a value goes with it", async ({ page, address }) => {
   await expect(page).toHaveURL(/hide=dual-path$/);
   await expect(problem).toHaveCount(0);
 });
+
+test("another experiment has its own names of curves", async ({ page, address }) => {
+  const small = readFileSync(`${FOLDER}/small.toml`, "utf8");
+  writeFileSync(`${FOLDER}/turned.toml`, small.replace('["pure-negative-first", "dual-path"]', '["dual-path", "pure-negative-first"]'));
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await expect(page.locator(".series .marked")).toHaveText(["pure-negative-first", "dual-path"]);
+  await page.getByLabel("Experiment").selectOption("turned.toml");
+  await expect(page.locator(".values th")).toHaveText([/./, "dual-path", "pure-negative-first"]);
+  await expect(page.locator(".series .marked")).toHaveText(["dual-path", "pure-negative-first"]);
+});

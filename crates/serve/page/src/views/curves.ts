@@ -88,6 +88,8 @@ export function curves(page: Page, first: Query): View {
         return;
       }
       shown = { key, curves: found };
+      // Its names may be others.
+      legend.replaceChildren();
       controls();
       show();
     }).then(() => {
