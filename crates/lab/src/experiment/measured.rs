@@ -42,6 +42,10 @@ impl MayHave {
 /// What to do about quantities of messages of one of two kinds.
 pub(crate) const ONE_KIND: &str = "all messages are of one kind here: mix unicasts and multicasts by `traffic.multicast.fraction`, or take the latency of all";
 
+fn not_measured(quantity: Quantity) -> String {
+    format!("`{}` is not measured in this experiment", quantity.name())
+}
+
 impl Experiment {
     /// Whether its runs measure a quantity at all: those that only plan, or build trees, measure nothing else.
     pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
@@ -77,16 +81,33 @@ impl Experiment {
         let Some((key, quantity)) = all.find(|&(_, quantity)| !self.may_measure(quantity)) else { return Ok(()) };
         let fits = |other: &Quantity| self.may_measure(*other) && (key != "plot.x" || other.is_load());
         let measured = Quantity::ALL.iter().map(|&(_, other)| other).filter(fits).map(Quantity::name);
-        let message = format!("`{}` is not measured in this experiment", quantity.name());
-        let problem = self.document.error(Document::place(&tree, &key), message);
-        if self.is_of_one_kind(quantity) {
-            return Err(problem.with_help(Some(ONE_KIND.to_owned())));
-        }
+        let problem = self.document.error(Document::place(&tree, &key), not_measured(quantity));
         // The horizontal axis may be what is swept.
         let mut expected: Vec<&str> = measured.collect();
         if key == "plot.x" {
             expected.extend(self.axes.iter().map(|axis| axis.key.as_str()));
         }
-        Err(problem.expecting(quantity.name(), expected))
+        Err(self.with_measured(problem, quantity, expected))
+    }
+
+    /// Checks that its runs measure a quantity, which may be one that the experiment does not plot, as far as that is known before them.
+    ///
+    /// # Errors
+    /// If it is not measured.
+    pub fn check_measures(&self, quantity: Quantity) -> Result<(), Diagnostic> {
+        if self.may_measure(quantity) {
+            return Ok(());
+        }
+        let measured = Quantity::ALL.iter().map(|&(_, other)| other).filter(|&other| self.may_measure(other));
+        let problem = Diagnostic::file(self.path(), not_measured(quantity));
+        Err(self.with_measured(problem, quantity, measured.map(Quantity::name).collect()))
+    }
+
+    /// Adds to the error for a quantity that is not measured what to do about it, or what was expected.
+    fn with_measured(&self, problem: Diagnostic, quantity: Quantity, expected: Vec<&str>) -> Diagnostic {
+        if self.is_of_one_kind(quantity) {
+            return problem.with_help(Some(ONE_KIND.to_owned()));
+        }
+        problem.expecting(quantity.name(), expected)
     }
 }

@@ -1,5 +1,6 @@
 // What a view shows, as an address that can be sent to a colleague.
 
+import { listed } from "./dom.ts";
 import { KINDS, MEASURES } from "./measure.ts";
 
 export const VIEWS = ["home", "network", "replay", "deadlock", "plan", "curves", "sweeps"] as const;
@@ -10,14 +11,52 @@ const PARAMETERS: Record<ViewName, readonly string[]> = {
   home: [],
   network: ["topology", "replay", "router", "link", "measure", "kind"],
   replay: ["file", "cycle", "speed", "colour", "measure", "by", "kind", "message", "worm", "node", "link"],
-  deadlock: ["topology", "algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "lanes", "sl2vl", "root", "seed", "consumption_ports", "virtual_channels", "failed", "show", "sl"],
+  deadlock: ["topology", "algorithm", "routing", "tables", "multicast_tables", "groups", "branching", "lanes", "sl2vl", "root", "seed", "consumption_ports", "virtual_channels", "failed", "show"],
   plan: ["topology", "source", "destinations", "algorithms", "failed", "routing", "ports", "seed"],
   curves: ["experiment", "store", "y", "log", "hide", "point", "tab"],
   sweeps: ["experiment"],
 };
 
-/** The values of parameters that take a word out of a list. */
-const WORDS: Record<string, readonly string[]> = { measure: MEASURES, kind: KINDS };
+/** How the worms of a replay are coloured. */
+export const COLOURINGS = ["message", "kind", "state"] as const;
+export type Colouring = (typeof COLOURINGS)[number];
+
+/** How fast a replay plays, in cycles a second. */
+export const SPEEDS = [1, 5, 20, 100, 500, 2_000, 10_000, 100_000];
+
+/** What stands below curves. */
+export const TABS = ["values", "parts", "all"] as const;
+
+/** Parameters that take a word out of a list, whatever is shown: what the word is, and the list. */
+const WORDS: Record<string, [what: string, words: readonly string[]]> = {
+  measure: ["measure", MEASURES],
+  by: ["measure", MEASURES],
+  kind: ["kind", KINDS],
+  colour: ["colour", COLOURINGS],
+  speed: ["speed", SPEEDS.map(String)],
+  tab: ["tab", TABS],
+  log: ["log", ["0", "1"]],
+};
+
+/** Says that there is no such thing as was asked for, and what there is. */
+export function noSuch(what: string, given: string, expected: string): string {
+  return `There is no ${what} “${given}”: expected ${expected}`;
+}
+
+/** What is wrong with a value that is to be one of some words; "" if nothing is, or if there is no value. */
+export function wrongWord(what: string, given: string | undefined, words: readonly string[]): string {
+  return !given || words.includes(given) ? "" : noSuch(what, given, listed(words));
+}
+
+/** What is wrong with a value that is to be the number of one of so many things; "" if nothing is, or if there is no value. */
+export function wrongNumber(what: string, given: string | undefined, count: number, of: string): string {
+  return !given || numberBelow(given, count) !== null ? "" : noSuch(what, given, numbersBelow(count, of));
+}
+
+/** The numbers of things of which there are so many, in words. */
+export function numbersBelow(count: number, of: string): string {
+  return count === 0 ? `none, as the ${of} has none` : `a number from 0 to ${count - 1}`;
+}
 
 /** What an address says that its view does not know, or in vain, in words; "" if there is nothing. */
 export function unknown({ view, query, twice = [] }: Address): string {
@@ -27,9 +66,9 @@ export function unknown({ view, query, twice = [] }: Address): string {
   const expected = known.length === 0 ? "this view has none" : `expected ${known.join(", ")}`;
   const said = twice.map((name) => `The address has “${name}” twice: the last one counts`);
   if (names.length > 0) said.push(`The address has ${names.map((name) => `“${name}”`).join(", ")}, which makes no difference here: ${expected}`);
-  for (const [name, words] of Object.entries(WORDS)) {
-    const given = query[name];
-    if (given !== undefined && known.includes(name) && !words.includes(given)) said.push(`There is no ${name} “${given}”: expected ${words.join(", ")}`);
+  for (const [name, [what, words]] of Object.entries(WORDS)) {
+    const wrong = known.includes(name) && wrongWord(what, query[name], words);
+    if (wrong) said.push(wrong);
   }
   if (view === "network" && query.replay && query.topology) said.push("“topology” makes no difference beside “replay”, which has a network of its own");
   return said.join(". ");
@@ -87,4 +126,10 @@ export function list(value: string | undefined, separator = ","): string[] {
 /** A whole number of 0 or more, or null. */
 export function whole(value: string | undefined): number | null {
   return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : null;
+}
+
+/** A whole number that is less than a count, or null. */
+export function numberBelow(value: string | undefined, count: number): number | null {
+  const number = whole(value);
+  return number !== null && number < count ? number : null;
 }

@@ -113,20 +113,55 @@ export function input(label: string, value: string, onchange: (value: string) =>
 
 let leaving = false;
 
-/** Takes the focus from what has it, without what is typed there being said. Returns its name, for `returnTo`. */
-export function leave(element: Element): string | null {
+/** What had the focus: its name, and what was selected of its text. */
+export interface Focused {
+  name: string;
+  selected: Selected | null;
+}
+
+type Selected = "all" | [from: number, to: number, direction: "forward" | "backward" | "none"];
+
+/** Takes the focus from what has it, without what is typed there being said. Returns what it was, for `returnTo`. */
+export function leave(element: Element): Focused | null {
   const focused = document.activeElement;
   if (!(focused instanceof HTMLElement) || !element.contains(focused)) return null;
+  const selected = selectedOf(focused);
   leaving = true;
   focused.blur();
   leaving = false;
-  return nameOf(focused);
+  return { name: nameOf(focused), selected };
 }
 
-/** Gives the focus back to what has this name now. */
-export function returnTo(element: Element, name: string | null): void {
-  if (name === null) return;
-  for (const other of element.querySelectorAll<HTMLElement>("input, select, button")) if (nameOf(other) === name) return other.focus({ preventScroll: true });
+/** Gives the focus back to what has this name now, with as much of its text selected. */
+export function returnTo(element: Element, focused: Focused | null): void {
+  if (focused === null) return;
+  for (const other of element.querySelectorAll<HTMLElement>("input, select, button")) {
+    if (nameOf(other) !== focused.name) continue;
+    other.focus({ preventScroll: true });
+    reselect(other, focused.selected);
+    return;
+  }
+}
+
+/** Replaces the text of a field; what is selected of it stays selected. */
+export function retext(field: HTMLInputElement, text: string): void {
+  if (field.value === text) return;
+  const selected = document.activeElement === field ? selectedOf(field) : null;
+  field.value = text;
+  reselect(field, selected);
+}
+
+function selectedOf(element: HTMLElement): Selected | null {
+  if (!(element instanceof HTMLInputElement) || element.selectionStart === null || element.selectionEnd === null) return null;
+  const { selectionStart: from, selectionEnd: to, value } = element;
+  // Of an empty field, too, so that what is typed takes the place of a value that comes just before.
+  return from === 0 && to === value.length ? "all" : [from, to, element.selectionDirection ?? "none"];
+}
+
+function reselect(element: HTMLElement, selected: Selected | null): void {
+  if (!(element instanceof HTMLInputElement) || selected === null) return;
+  if (selected === "all") element.select();
+  else element.setSelectionRange(...selected);
 }
 
 function nameOf(element: HTMLElement): string {
@@ -141,9 +176,9 @@ export function isTyped(element: Element): boolean {
 
 /** Replaces what an element contains; who has the focus in it keeps the place. */
 export function refill(element: Element, ...children: (Child | Child[])[]): void {
-  const name = leave(element);
+  const focused = leave(element);
   fill(element, ...children);
-  returnTo(element, name);
+  returnTo(element, focused);
 }
 
 /** A field whose value cannot be: says why below it. */
@@ -229,6 +264,11 @@ export function withInterval(value: number, ends: [number, number] | null): stri
   const fixed = (number: number): string => number.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace(/^-(?=[0.]+$)/, "");
   const even = Math.abs(high - value - (value - low)) <= 1e-6 * half;
   return even ? `${fixed(value)} ± ${fixed(half)}` : `${fixed(value)} (${fixed(low)} to ${fixed(high)})`;
+}
+
+/** The first of some names, as many as the command prints. */
+export function listed(names: readonly string[]): string {
+  return `${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}`;
 }
 
 export function percent(share: number): string {

@@ -35,8 +35,10 @@ class App implements Page {
   readonly #root: HTMLElement;
   readonly #main = h("main", { id: "view", tabindex: "-1" });
   readonly #live = h("div", { class: "unseen", "aria-live": "polite" });
-  /** What is wrong with the address. */
+  /** The place of what is wrong with the address. */
   readonly #wrong = h("div", null);
+  /** The part of it that the view has said. */
+  #ofView: readonly string[] = [];
   readonly #tabs = new Map<ViewName, HTMLAnchorElement>();
   #address: Address = { view: "home", query: {} };
   #view: View | null = null;
@@ -83,6 +85,7 @@ class App implements Page {
     this.#address = { view: this.#address.view, query };
     if (replace) history.replaceState(null, "", text);
     else history.pushState(null, "", text);
+    this.#showWrong();
   }
 
   go(view: ViewName, query: Query): void {
@@ -90,6 +93,11 @@ class App implements Page {
     if (text !== format(this.#address.view, this.#address.query)) history.pushState(null, "", text);
     this.#arrive({ view, query });
     window.scrollTo(0, 0);
+  }
+
+  wrong(said: readonly string[]): void {
+    this.#ofView = said;
+    this.#showWrong();
   }
 
   announce(text: string): void {
@@ -104,13 +112,18 @@ class App implements Page {
     return this.#events.listen(event, heard);
   }
 
+  #showWrong(): void {
+    const said = [unknown(this.#address), ...this.#ofView].filter((text) => text !== "").join(". ");
+    // Screen readers say it again whenever it is put there.
+    if (said !== this.#wrong.textContent) fill(this.#wrong, said ? problem(said) : null);
+  }
+
   #arrive(address: Address): void {
     const same = this.#view !== null && this.#address.view === address.view;
     // A field that has the focus shows what the address says now, whatever is typed in it.
     const focused = leave(this.#main);
     this.#address = address;
-    const said = unknown(address);
-    fill(this.#wrong, said ? problem(said) : null);
+    this.wrong([]);
     for (const [view, tab] of this.#tabs) {
       if (view === address.view) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");

@@ -13,6 +13,8 @@ export interface Page {
   /** Changes the view's part of the address; `replace` makes no entry in the history. The view is not told: it knows. */
   set(changes: Readonly<Record<string, string | number | null | undefined>>, replace?: boolean): void;
   go(view: ViewName, query: Query): void;
+  /** Says what is wrong with values of the address, as far as only the view knows; "" is nothing. */
+  wrong(said: readonly string[]): void;
   /** Says something to screen readers. */
   announce(text: string): void;
   /** Names the page in the browser's tab. */

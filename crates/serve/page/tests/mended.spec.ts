@@ -23,6 +23,51 @@ test("a field that has the focus shows what the address says after back and forw
   await expect(page).toHaveURL(/destinations=3,3/);
 });
 
+test("what is selected in a field stays selected when the network arrives", async ({ page, address }) => {
+  let arrive = (): void => undefined;
+  const held = new Promise<void>((done) => { arrive = done; });
+  await page.route("**/api/network?**", async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto(`${address}/plan?topology=mesh:4x4&source=0,0&destinations=3,3&algorithms=separate`);
+  const field = page.getByLabel("Destinations");
+  await expect(field).toHaveValue("3,3");
+  await field.selectText();
+  // The bar is made anew with the names of the network.
+  arrive();
+  await expect(field).toHaveAttribute("placeholder", "1,0; …");
+  await expect(field).toBeFocused();
+  await page.keyboard.type("2,2");
+  await expect(field).toHaveValue("2,2");
+  // A part stays a part.
+  await field.evaluate((input: HTMLInputElement) => input.setSelectionRange(1, 2, "backward"));
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/destinations=2,2/);
+  expect(await field.evaluate(({ selectionStart, selectionEnd, selectionDirection }: HTMLInputElement) => [selectionStart, selectionEnd, selectionDirection])).toEqual([1, 2, "backward"]);
+});
+
+test("the field of the cycle keeps what is selected while the replay plays", async ({ page, address }) => {
+  await page.goto(`${address}/replay?file=run.replay&cycle=5000`);
+  const field = page.getByLabel("Go to cycle");
+  await expect(field).toHaveValue("5,000");
+  await page.getByRole("button", { name: "Play", exact: true }).click();
+  await field.selectText();
+  await expect(field).not.toHaveValue("5,000");
+  const [from, to, length] = await field.evaluate(({ selectionStart, selectionEnd, value }: HTMLInputElement) => [selectionStart, selectionEnd, value.length]);
+  expect([from, to]).toEqual([0, length]);
+});
+
+test("who chooses by the keyboard how curves are shown keeps the place", async ({ page, address }) => {
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await expect(page.locator(".numbers.values")).toBeVisible();
+  const logarithmic = page.getByLabel("logarithmic");
+  await logarithmic.focus();
+  await page.keyboard.press("Space");
+  await expect(page).toHaveURL(/log=1/);
+  await expect(logarithmic).toBeFocused();
+});
+
 test("a wrong topology leaves nothing of the old network, and back to it shows it as wrong", async ({ page, address }) => {
   await page.goto(`${address}/network?topology=mesh:4x4`);
   const about = page.locator(".panel .facts");
@@ -174,4 +219,79 @@ test("virtual channels decide the verdict", async ({ page, address }) => {
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/virtual_channels=1/);
   await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+});
+
+test("a quantity that the experiment does not measure is refused", async ({ page, address }) => {
+  for (const y of ["plan.steps", "buffer_occupancy"]) {
+    await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db&y=${y}`);
+    await expect(page.locator(".chart .problem")).toContainText(`\`${y}\` is not measured in this experiment: expected one of `);
+    await expect(page.locator(".lower")).toBeEmpty();
+  }
+});
+
+test("values of an address that there are not are told in every view, which opens", async ({ page, address }) => {
+  const curves = "/curves?experiment=small.toml&store=results/store.db";
+  const measures = "use, held, blocked, waited, flits, worms";
+  const cases: [address: string, opened: string, said: string[]][] = [
+    ["/network?topology=mesh:4x4&router=99", ".facts", ["There is no router “99”: expected a number from 0 to 15"]],
+    ["/network?topology=mesh:4x4&router=x", ".facts", ["There is no router “x”: expected a number from 0 to 15"]],
+    ["/network?topology=mesh:4x4&link=48", ".facts", ["There is no channel “48”: expected a number from 0 to 47"]],
+    ["/network?replay=run.replay&measure=heat&link=99999", ".numbers", [`There is no measure “heat”: expected ${measures}`, "There is no channel “99999”: expected a number from 0 to "]],
+    [`${curves}&point=zzz&hide=dual-path;zzz`, ".values", ["There is no curve “zzz”: expected pure-negative-first, dual-path", "There is no point “zzz”: expected one such as 0.01;pure-negative-first"]],
+    [`${curves}&tab=foo&log=maybe`, ".values", ["There is no tab “foo”: expected values, parts, all", "There is no log “maybe”: expected 0, 1"]],
+    ["/deadlock?topology=mesh:4x4&routing=e-cube&show=foo", "[data-verdict=free]", ["There is no picture “foo”: expected dependencies, numbering, load"]],
+    ["/replay?file=run.replay&cycle=5000&speed=abc&colour=foo&by=bar", ".gauge", ["There is no speed “abc”: expected 1, 5, 20, ", "There is no colour “foo”: expected message, kind, state", `There is no measure “bar”: expected ${measures}`]],
+    ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path&routing=foo", ".plan .gauge", ["There is no routing “foo”: expected "]],
+    ["/deadlock?topology=mesh:4x4&routing=e-cube&sl=1", "[data-verdict=free]", ["“sl”, which makes no difference here"]],
+  ];
+  for (const [asked, opened, said] of cases) {
+    await page.goto(`${address}${asked}`);
+    await expect(page.locator(opened).first(), asked).toBeVisible();
+    await expect(page.locator(".problem"), asked).toHaveCount(1);
+    for (const text of said) await expect(page.locator(".problem"), asked).toContainText(text);
+  }
+});
+
+test("what was said of a value goes with it", async ({ page, address }) => {
+  const problem = page.locator(".problem");
+  await page.goto(`${address}/network?replay=run.replay&measure=heat&link=99999`);
+  await expect(problem).toContainText("no measure “heat”");
+  await page.getByLabel(/^Measurement(?!s)/).selectOption("held");
+  await expect(problem).toHaveText(/^There is no channel “99999”/);
+  await page.locator(".numbers tbody button").first().click();
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toHaveText(/^There is no channel “99999”/);
+  await page.getByLabel("Topology").fill("mesh:5x5");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".facts").first()).toContainText("mesh:5x5");
+  await expect(problem).toHaveCount(0);
+  // A view that is left says nothing any more, whatever comes late.
+  let late = (): void => undefined;
+  const held = new Promise<void>((done) => { late = done; });
+  await page.route("**/api/replay/check?**", async (route) => {
+    await held;
+    await route.fulfill({ json: { damaged: "it is damaged" } });
+  });
+  await page.goto(`${address}/network?replay=run.replay&link=99999`);
+  await expect(problem).toHaveText(/^There is no channel “99999”/);
+  await page.getByRole("link", { name: "Sweeps" }).click();
+  await expect(page.getByRole("button", { name: "Start" })).toBeVisible();
+  await Promise.all([page.waitForResponse(/api\/replay\/check/), late()]);
+  await expect(problem).toHaveCount(0);
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db&hide=zzz`);
+  await expect(problem).toContainText("no curve “zzz”");
+  await page.getByLabel("dual-path").uncheck();
+  await expect(page).toHaveURL(/hide=dual-path$/);
+  await expect(problem).toHaveCount(0);
+});
+
+test("another experiment has its own names of curves", async ({ page, address }) => {
+  const small = readFileSync(`${FOLDER}/small.toml`, "utf8");
+  writeFileSync(`${FOLDER}/turned.toml`, small.replace('["pure-negative-first", "dual-path"]', '["dual-path", "pure-negative-first"]'));
+  await page.goto(`${address}/curves?experiment=small.toml&store=results/store.db`);
+  await expect(page.locator(".series .marked")).toHaveText(["pure-negative-first", "dual-path"]);
+  await page.getByLabel("Experiment").selectOption("turned.toml");
+  await expect(page.locator(".values th")).toHaveText([/./, "dual-path", "pure-negative-first"]);
+  await expect(page.locator(".series .marked")).toHaveText(["dual-path", "pure-negative-first"]);
 });

@@ -3,7 +3,7 @@
 use axum::extract::State as Extracted;
 use serde::Serialize;
 use wormcast_lab::{
-    Cell, Experiment, Figure, Findings, PlotData, Quantity, Store, StoreError, StoreProblem, Table, csv,
+    Cell, Diagnostic, Experiment, Figure, Findings, PlotData, Quantity, Store, StoreError, StoreProblem, Table, csv,
     differences_text, other_settings, plot_data, stored_sweep, table,
 };
 use wormcast_network::text::expected_name;
@@ -75,6 +75,12 @@ pub(super) fn not_readable(error: &StoreError) -> Refusal {
     }
 }
 
+/// What is wrong, without the place in an experiment file.
+fn without_place(error: &Diagnostic) -> Refusal {
+    let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+    Refusal::BadInput(format!("{}{help}", error.message()))
+}
+
 /// An experiment, and what a store of the folder has of it.
 pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Findings), Refusal> {
     let (file, name) = (given.need("experiment")?, given.need("store")?);
@@ -106,6 +112,11 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
             })?),
             None => None,
         };
+        match y {
+            // The request is wrong, not a place in the file.
+            Some(y) => experiment.check_measures(y).map_err(|error| without_place(&error))?,
+            None => experiment.check_measured().map_err(Refusal::bad_input)?,
+        }
         let figure = experiment.figure().map(|figure| Figure { y: y.unwrap_or(figure.y), ..figure });
         let drawn = figure.map(|figure| plot_data(&figure, &findings.summaries));
         let (plot, why) = match drawn {

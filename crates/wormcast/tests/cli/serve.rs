@@ -672,6 +672,17 @@ fn curves_are_those_of_the_command() {
     let loads = server.data(&format!("/api/curves?{asked}&y=accepted_load"));
     assert_eq!(loads["y"]["name"], "accepted_load");
     assert!(server.get(&format!("/api/curves?{asked}&y=latency.p98")).error().contains("latency.p9"));
+    // What the experiment does not measure is refused as by the command.
+    for y in ["plan.steps", "plan.channels", "trees.diameter", "buffer_occupancy", "latency.unicast"] {
+        let refused = server.get(&format!("/api/curves?{asked}&y={y}"));
+        let said = folder.run(&["plot", "small.toml", "--out", "out", "--set", &format!("plot.y={y}")]).stderr;
+        assert_eq!(refused.status, 400, "{refused:?}");
+        let sentence = format!("`{y}` is not measured in this experiment");
+        assert!(refused.error().starts_with(&sentence), "{refused:?}");
+        for part in refused.error().split("; ") {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
     // The distribution has the percentiles of the table.
     let place = all.iter().position(|point| point["mean"].is_number()).unwrap();
     let point = all[place]["point"].as_str().unwrap();

@@ -1,5 +1,6 @@
 // A moment of a replay on a canvas.
 
+import type { Colouring } from "../address.ts";
 import { categories, ofMessage, palette } from "../draw/colour.ts";
 import type { Pen } from "../draw/view.ts";
 import type { ChannelSpace, Network } from "../network.ts";
@@ -10,9 +11,6 @@ import type { Filter } from "./filter.ts";
 import { flitsOf } from "./flits.ts";
 import type { Flits } from "./flits.ts";
 import { askedFor, headers, holds, present, waitAt } from "./moment.ts";
-
-export const COLOURINGS = ["message", "kind", "state"] as const;
-export type Colouring = (typeof COLOURINGS)[number];
 
 /** A list of numbers that grows and is used again in every frame. */
 class List {

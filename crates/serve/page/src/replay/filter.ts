@@ -1,7 +1,7 @@
 // Which worms are looked at.
 
 import type { Query } from "../address.ts";
-import { whole } from "../address.ts";
+import { numberBelow } from "../address.ts";
 import { asKind } from "../measure.ts";
 import type { Kind } from "../measure.ts";
 import type { Network } from "../network.ts";
@@ -19,13 +19,12 @@ export interface Filter {
 
 /** What a query asks for, as far as there is such a thing in the run. */
 export function filterOf(query: Query, network: Network, channels: number, run: { worms: number; messages: number } = { worms: Infinity, messages: Infinity }): Filter {
-  const within = (value: number | null, most: number): number | null => (value !== null && value < most ? value : null);
   return {
     kind: asKind(query.kind),
-    message: within(whole(query.message), run.messages),
-    worm: within(whole(query.worm), run.worms),
-    node: within(whole(query.node), network.data.nodes),
-    link: within(whole(query.link), channels),
+    message: numberBelow(query.message, run.messages),
+    worm: numberBelow(query.worm, run.worms),
+    node: numberBelow(query.node, network.data.nodes),
+    link: numberBelow(query.link, channels),
   };
 }
 

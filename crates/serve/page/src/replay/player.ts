@@ -1,8 +1,8 @@
 // The replay: the network with its worms, the timeline, and the panel that says what they do.
 
-import { changed, whole } from "../address.ts";
-import type { Query } from "../address.ts";
-import { button, checkbox, choice, complain, facts, figure, fill, h, icon, input, isTyped, refill, select, swatch, table, unbroken } from "../dom.ts";
+import { changed, COLOURINGS, noSuch, numberBelow, numbersBelow, SPEEDS, whole } from "../address.ts";
+import type { Colouring, Query } from "../address.ts";
+import { button, checkbox, choice, complain, facts, figure, fill, h, icon, input, isTyped, refill, retext, select, swatch, table, unbroken } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, ofMessage, onTheme, palette } from "../draw/colour.ts";
 import { NetworkView } from "../draw/view.ts";
@@ -11,8 +11,8 @@ import { asMeasure, KINDS, largest, MEASURE_NAMES, MEASURES, shades, values, val
 import { problem, section } from "../view.ts";
 import { NEVER } from "./chunk.ts";
 import type { Chunk } from "./chunk.ts";
-import { COLOURINGS, Drawing, headerAt } from "./drawing.ts";
-import type { Colouring, Counts } from "./drawing.ts";
+import { Drawing, headerAt } from "./drawing.ts";
+import type { Counts } from "./drawing.ts";
 import { filterOf, hopOn, isActive, isMulticast } from "./filter.ts";
 import type { Filter } from "./filter.ts";
 import { askedFor, doing, holders, nextEvent, present, waitAt } from "./moment.ts";
@@ -24,8 +24,6 @@ export interface Around {
   announce?(text: string): void;
 }
 
-/** Cycles a second. */
-const SPEEDS = [1, 5, 20, 100, 500, 2_000, 10_000, 100_000];
 /** The most rows of a list of worms. */
 const ROWS = 60;
 /** The most passages that a search keeps of a channel: those that took longest. */
@@ -189,7 +187,7 @@ export class Player {
   #refuseCycle(text: string): void {
     this.#cycleField.value = text;
     this.#cycleField.setAttribute("aria-invalid", "true");
-    const why = `There is no cycle “${text.trim()}”: expected a number from 0 to ${figure(this.#end)}.`;
+    const why = `${noSuch("cycle", text.trim(), `a number from 0 to ${figure(this.#end)}`)}.`;
     this.#noCycle.textContent = why;
     this.#around.announce?.(why);
   }
@@ -240,8 +238,8 @@ export class Player {
     this.#setTime(cycle ?? (deadlock ? deadlock.at : Math.floor(cycles / 3)));
     if (query.cycle !== undefined && cycle === null) this.#refuseCycle(query.cycle);
     this.#wantsSome = cycle === null && !deadlock && this.#filter.worm === null;
-    const speed = whole(query.speed);
-    if (speed !== null && SPEEDS.includes(speed)) this.#setSpeed(speed, false);
+    const speed = SPEEDS.find((speed) => String(speed) === query.speed);
+    if (speed !== undefined) this.#setSpeed(speed, false);
     this.#measures();
     this.#showAll();
     if (this.#filter.link !== null) this.#lookFor(this.#filter.link);
@@ -286,7 +284,7 @@ export class Player {
     this.#slider.value = String(this.#t);
     this.#slider.setAttribute("aria-valuetext", `cycle ${this.#t}`);
     if (this.#typing && !this.#playing) return;
-    this.#cycleField.value = this.#t.toLocaleString("en");
+    retext(this.#cycleField, this.#t.toLocaleString("en"));
     this.#cycleField.removeAttribute("aria-invalid");
     this.#noCycle.textContent = "";
   }
@@ -417,8 +415,7 @@ export class Player {
   // The picture.
 
   #colouring(): Colouring {
-    const wanted = this.#query.colour as Colouring;
-    return COLOURINGS.includes(wanted) ? wanted : "message";
+    return COLOURINGS.find((name) => name === this.#query.colour) ?? "message";
   }
 
   #draw(pen: Pen): void {
@@ -692,10 +689,7 @@ export class Player {
         parts.push(this.#search?.error ? h("p", { class: "quiet" }, "Which messages go through it is not known.") : h("p", { class: "quiet", role: "status" }, "Looking for its messages …"));
       }
     }
-    // Whoever tabs through the panel keeps the place.
-    const focused = this.#bottleneck.contains(document.activeElement) && (document.activeElement as HTMLElement).dataset.action === "bottleneck";
-    fill(this.#bottleneck, section("Bottleneck", ...parts));
-    if (focused) this.#bottleneck.querySelector<HTMLElement>("[data-action=bottleneck]")?.focus({ preventScroll: true });
+    refill(this.#bottleneck, section("Bottleneck", ...parts));
   }
 
   #mark(message: number, worm: number, onclick: () => void): HTMLElement {
@@ -865,14 +859,10 @@ export class Player {
         if (key === "worm" && value !== null) void this.#findWorm(value, true);
         this.#backToStage();
       }, props);
-      return wrong === undefined ? made : complain(made, `There is no ${label.toLowerCase()} “${wrong}”: expected ${expected}.`);
+      return wrong === undefined ? made : complain(made, `${noSuch(label.toLowerCase(), wrong, expected)}.`);
     };
-    const below = (count: number) => (text: string): number | null => {
-      const value = whole(text);
-      return value !== null && value < count ? value : null;
-    };
+    const below = (count: number) => (text: string): number | null => numberBelow(text, count);
     const { counts } = this.#replay.header;
-    const numbers = (count: number): string => (count === 0 ? "none, as the run has none" : `a number from 0 to ${count - 1}`);
     const numeric = { inputmode: "numeric", placeholder: "number" };
     const nodes = network.data.nodes;
     refill(
@@ -881,10 +871,10 @@ export class Player {
         "Show",
         choice("Messages", KINDS.map((value) => ({ value, text: value === "all" ? "all" : `${value}s` })), kind, (value) => this.#change({ kind: value === "all" ? null : value })),
         h("div", { class: "fields" },
-          field("Worm", "worm", worm === null ? "" : String(worm), below(counts.worms), numbers(counts.worms), numeric),
-          field("Message", "message", message === null ? "" : String(message), below(counts.messages), numbers(counts.messages), numeric),
+          field("Worm", "worm", worm === null ? "" : String(worm), below(counts.worms), numbersBelow(counts.worms, "run"), numeric),
+          field("Message", "message", message === null ? "" : String(message), below(counts.messages), numbersBelow(counts.messages, "run"), numeric),
           field("Node", "node", node === null ? "" : network.nodeLabel(node), (text) => network.findNode(text), `a node from ${network.nodeLabel(0)} to ${network.nodeLabel(nodes - 1)}`, { placeholder: network.nodeLabel(0) }),
-          field("Channel", "link", link === null ? "" : space.label(network, link), (text) => network.findLink(text) ?? below(space.size)(text), `a number from 0 to ${space.size - 1}${network.links > 0 ? `, or ends such as ${network.linkLabel(0)}` : ""}`, { placeholder: network.links > 0 ? network.linkLabel(0) : "" })),
+          field("Channel", "link", link === null ? "" : space.label(network, link), (text) => network.findLink(text) ?? below(space.size)(text), `${numbersBelow(space.size, "network")}${network.links > 0 ? `, or ends such as ${network.linkLabel(0)}` : ""}`, { placeholder: network.links > 0 ? network.linkLabel(0) : "" })),
         select("Colours", [{ value: "message", text: "a message each" }, { value: "kind", text: "multicast or unicast" }, { value: "state", text: "moving or waiting" }], this.#colouring(), (value) => this.#change({ colour: value === "message" ? null : value })),
         this.#legend(),
         checkbox("Channels below by how busy they are", this.#query.measure !== undefined, (on) => this.#change({ measure: on ? "use" : null })),

@@ -2,11 +2,11 @@
 
 import uPlot from "uplot";
 
-import { changed, format, list } from "../address.ts";
+import { changed, format, list, noSuch, TABS, wrongWord } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
-import { button, checkbox, choice, download, facts, figure, fill, h, select, swatch, table, tick, withInterval } from "../dom.ts";
+import { button, checkbox, choice, download, facts, figure, fill, h, refill, select, swatch, table, tick, withInterval } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, onTheme, palette } from "../draw/colour.ts";
 import { marksOf, svgOf } from "../draw/picture.ts";
@@ -41,7 +41,7 @@ export function curves(page: Page, first: Query): View {
   const store = (): string | null => query.store ?? usualStore(page.info);
   const hidden = (): Set<string> => new Set(list(query.hide, ";"));
   /** Whether the vertical axis is logarithmic: as the address says, or else the experiment. */
-  const isLog = (): boolean => (query.log ? query.log === "1" : shown?.curves.y.log ?? false);
+  const isLog = (): boolean => query.log === "1" || (query.log !== "0" && (shown?.curves.y.log ?? false));
 
   const change = (changes: Record<string, string | number | null>, again = true): void => {
     query = changed(query, changes);
@@ -73,6 +73,7 @@ export function curves(page: Page, first: Query): View {
       show();
       return;
     }
+    page.wrong([]);
     void awaiting(chart, "Reading the store", (signal) => get<Curves | Tabled>("/api/curves", { experiment: file, store: from, y: query.y }, signal), (found) => {
       page.title(found.title);
       if (!hasPlot(found)) {
@@ -87,6 +88,8 @@ export function curves(page: Page, first: Query): View {
         return;
       }
       shown = { key, curves: found };
+      // Its names may be others.
+      legend.replaceChildren();
       controls();
       show();
     }).then(() => {
@@ -102,7 +105,7 @@ export function curves(page: Page, first: Query): View {
   const controls = (): void => {
     const options = (kind: string): { value: string; text: string }[] => page.info.items.filter((item) => item.kind === kind).map((item) => ({ value: item.path, text: item.path }));
     const quantities = [...new Set([...(shown?.curves.quantities ?? []), ...(shown ? [shown.curves.y.name] : [])])];
-    fill(
+    refill(
       bar,
       select("Experiment", [{ value: "", text: "choose …" }, ...options("experiment")], experiment() ?? "", (value) => change({ experiment: value, y: null, hide: null, point: null })),
       select("Store", [{ value: "", text: "choose …" }, ...options("store")], store() ?? "", (value) => change({ store: value, point: null })),
@@ -113,6 +116,12 @@ export function curves(page: Page, first: Query): View {
 
   const show = (): void => {
     if (!shown) return;
+    const { series } = shown.curves;
+    const [some] = series.flatMap(({ name, points }) => points.map((point) => idOf(name, point)));
+    page.wrong([
+      ...list(query.hide, ";").map((name) => wrongWord("curve", name, series.map(({ name }) => name))),
+      query.point && !chosen() ? noSuch("point", query.point, `one such as ${some}`) : "",
+    ]);
     draw();
     showLegend(null);
     showPanel();
@@ -305,7 +314,7 @@ export function curves(page: Page, first: Query): View {
           const next = hidden();
           if (on) next.delete(series.name);
           else next.add(series.name);
-          change({ hide: [...next].join(";") || null });
+          change({ hide: curves.series.map(({ name }) => name).filter((name) => next.has(name)).join(";") || null });
         });
         return item;
       }), h("span", { class: "quiet at" }));
@@ -485,7 +494,7 @@ export function curves(page: Page, first: Query): View {
   const showLower = (): void => {
     const { curves } = shown as { curves: Curves };
     const { columns, rows } = curves.table;
-    const tab = query.tab === "parts" || query.tab === "all" ? query.tab : "values";
+    const tab = TABS.find((name) => name === query.tab) ?? "values";
     const content = h("div", null);
     fill(lower, choice("Below the plot", [{ value: "values", text: "values" }, { value: "parts", text: "parts of latency" }, { value: "all", text: "all columns" }], tab, (value) => change({ tab: value === "values" ? null : value })), content);
     const off = hidden();

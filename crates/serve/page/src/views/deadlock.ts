@@ -1,10 +1,10 @@
 // Whether worms can block each other forever, and why: a cycle, or a numbering that shows that there is none.
 
-import { changed, format, list } from "../address.ts";
+import { changed, format, list, wrongWord } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get } from "../api.ts";
 import type { Analysis, Blame, Catalogue, Dependencies, Lanes, NetworkData } from "../api.ts";
-import { button, choice, facts, figure, fill, h, input, isTyped, percent, refill, select } from "../dom.ts";
+import { button, choice, facts, figure, fill, h, input, isTyped, listed, percent, refill, select } from "../dom.ts";
 import type { Child } from "../dom.ts";
 import { categories, isDark, palette } from "../draw/colour.ts";
 import { legend } from "../draw/legend.ts";
@@ -75,6 +75,7 @@ export function deadlock(page: Page, first: Query): View {
       return;
     }
     asked = key;
+    page.wrong([]);
     const lacks = !given.topology ? `Enter the network of ${given.tables ?? given.multicast_tables} as the topology.`
       : given.multicast_tables && !given.tables ? `Choose the forwarding tables that go with ${given.multicast_tables}.` : "";
     if (lacks) {
@@ -194,6 +195,7 @@ export function deadlock(page: Page, first: Query): View {
     const layers = [{ value: "", text: !analysis.deadlock_free ? "the cycle" : analysis.prohibited ? "turns" : "the network" }, { value: "dependencies", text: "dependencies" }];
     if (numbers) layers.push({ value: "numbering", text: "numbering" });
     if (analysis.loads) layers.push({ value: "load", text: "load" });
+    page.wrong([wrongWord("picture", wanted(), layers.map(({ value }) => value).filter((value) => value !== ""))]);
     const layer = layers.some((option) => option.value === wanted()) ? wanted() : "";
     let most = 0;
     if (layer === "numbering" && numbers) {
@@ -412,6 +414,7 @@ export function deadlock(page: Page, first: Query): View {
       cancelAnimationFrame(frame);
       moving = false;
       view?.end();
+      shown = null;
     },
     key(event) {
       if (!shown || shown.analysis.deadlock_free) return false;
@@ -441,11 +444,6 @@ function closing(network: Network, { examples, pairs, multicasts, groups }: NonN
   if (groups && groups.length > 0) shown.push(`${groups.length === 1 ? "group" : "groups"} ${listed(groups)}`);
   // Coordinates have commas of their own.
   return shown.length === 0 ? "no pair of nodes" : shown.join(ends.flat().some((label) => label.includes(",")) ? "; " : ", ");
-}
-
-/** The first of some names, as many as the command prints. */
-function listed(names: readonly string[]): string {
-  return `${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}`;
 }
 
 /** What is known of virtual lanes, in the command's words. */

@@ -1,6 +1,6 @@
 // The network: its wiring, and what was measured of its channels.
 
-import { whole } from "../address.ts";
+import { numberBelow, wrongNumber } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get } from "../api.ts";
 import type { NetworkData, ReplayHeader } from "../api.ts";
@@ -35,6 +35,7 @@ export function network(page: Page, query: Query): View {
     view?.end();
     view = null;
     damaged = null;
+    page.wrong([]);
     refill(panel, choose());
     void awaiting(
       picture,
@@ -83,10 +84,10 @@ export function network(page: Page, query: Query): View {
 
   const selected = (): Hit | null => {
     if (!shown) return null;
-    const router = whole(query.router);
-    const channel = whole(query.link);
-    if (channel !== null && channel < shown.space.size) return { kind: "link", id: channel };
-    if (router !== null && router < shown.network.data.routers) return { kind: "router", id: router };
+    const router = numberBelow(query.router, shown.network.data.routers);
+    const channel = numberBelow(query.link, shown.space.size);
+    if (channel !== null) return { kind: "link", id: channel };
+    if (router !== null) return { kind: "router", id: router };
     return null;
   };
 
@@ -144,6 +145,7 @@ export function network(page: Page, query: Query): View {
     const { network, header, space } = shown;
     const [measure, kind] = [asMeasure(query.measure), asKind(query.kind)];
     page.title(network.data.name);
+    page.wrong([wrongNumber("router", query.router, network.data.routers, "network"), wrongNumber("channel", query.link, space.size, "network")]);
     const parts: HTMLElement[] = [choose()];
     if (damaged !== null) parts.unshift(problem(new Error(damaged)));
     const search = input("Find a router, node or channel", "", (text) => find(text), { placeholder: "3,4 or 3,4 -> 3,5", type: "search" });
@@ -244,6 +246,7 @@ export function network(page: Page, query: Query): View {
     end() {
       giveUp(picture);
       view?.end();
+      shown = null;
     },
     key(event) {
       if (event.key !== "/") return false;

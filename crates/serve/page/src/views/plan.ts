@@ -1,6 +1,6 @@
 // Which worms a multicast sends: a source and destinations by clicks, algorithms side by side.
 
-import { changed, format, list } from "../address.ts";
+import { changed, format, list, wrongWord } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, isAborted } from "../api.ts";
 import type { Catalogue, NetworkData, Plan } from "../api.ts";
@@ -131,6 +131,7 @@ export function plan(page: Page, first: Query): View {
       return;
     }
     const wanted = topology();
+    page.wrong([]);
     network = null;
     loaded = "";
     for (const card of cards.values()) {
@@ -180,6 +181,8 @@ export function plan(page: Page, first: Query): View {
     move();
     controls();
     const wanted = algorithms();
+    // Algorithms that are asked to take it say so themselves.
+    page.wrong(all && !wanted.some(routingOf) ? [wrongWord("routing", query.routing, all.routings.map(({ name }) => name))] : []);
     for (const [name, card] of cards) {
       if (wanted.includes(name)) continue;
       card.asking?.abort();
@@ -429,6 +432,7 @@ export function plan(page: Page, first: Query): View {
         card.asking?.abort();
         card.view.end();
       }
+      network = null;
     },
   };
 }
