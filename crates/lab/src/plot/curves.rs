@@ -19,6 +19,11 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     let empty = || PlotError::Empty { x: figure.x.clone() };
     let marked: Vec<(&PointSummary, Mark)> =
         summaries.iter().filter_map(|summary| Some((summary, mark(figure, summary)?))).collect();
+    // Where a replication deadlocked, nothing is measured: no load, for one.
+    let placeless: Vec<&PointSummary> = summaries
+        .iter()
+        .filter(|summary| summary.outcome == Outcome::Deadlocked && mark(figure, summary).is_none())
+        .collect();
     if marked.is_empty() {
         return Err(empty());
     }
@@ -35,6 +40,7 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
             None => curves.push(Curve { label, marks: vec![*mark] }),
         }
     }
+    let placeless = deadlocked(placeless.into_iter().map(|summary| legend.label(summary)));
     let hidden = marked.iter().filter(|(_, mark)| !shown(mark)).count();
     if curves.is_empty() {
         let logarithmic = [(figure.log_x, figure.x.as_str()), (figure.log_y, figure.y.name())];
@@ -71,6 +77,7 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
         chart.notes.push(format!("no interval at {bare} of {valued} points, marked {NO_INTERVAL}: it takes more runs"));
     }
     chart.notes.extend(incomplete_points(summaries));
+    chart.notes.extend(placeless);
     if chart.marks().any(|mark| mark.open) {
         let any = |is: fn(&PointSummary) -> bool| summaries.iter().any(is);
         let open = match (any(|summary| summary.trend), any(|summary| summary.unmeasured > 0.0)) {
@@ -96,6 +103,23 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
         }
         _ => Ok(chart),
     }
+}
+
+/// How many points of which curves have no place along an axis that is measured, since they are deadlocked; `None` if none is.
+fn deadlocked(labels: impl Iterator<Item = String>) -> Option<String> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for label in labels {
+        match counts.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((label, 1)),
+        }
+    }
+    let of = |(label, count): &(String, usize)| {
+        let points = format!("{count} {}", if *count == 1 { "point" } else { "points" });
+        if label.is_empty() { points } else { format!("{label} at {points}") }
+    };
+    let all: Vec<String> = counts.iter().map(of).collect();
+    (!all.is_empty()).then(|| format!("deadlocked, with nothing measured along this axis: {}", all.join(", ")))
 }
 
 /// The marks of a figure with their labels and the summaries that they are of: those that a plot shows, in the order of the summaries.

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use wormcast_lab::{
-    Budget, Experiment, Figure, Override, Plot, PlotError, Point, PointSummary, Quantity, Store, plot as plot_of,
-    summarise, sweep,
+    Budget, Experiment, Figure, Outcome, Override, Plot, PlotError, Point, PointSummary, Quantity, Store,
+    plot as plot_of, plot_data, summarise, sweep,
 };
 use wormcast_simulation::RunResult;
 
@@ -229,6 +229,12 @@ fn deadlocks_are_crosses() {
         _ => plain(point, replication),
     };
     assert!(drawn("deadlock", &[], run).svg.contains("crosses: deadlocked"));
+    // What deadlocked was offered no load that could be measured.
+    let (figure, summaries) = results(&["plot.x=offered_load"], run);
+    let lost = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
+    let note = format!("deadlocked, with nothing measured along this axis: column-path at {lost} points");
+    assert!(lost > 1 && plot_of(&figure, &summaries).unwrap().svg.contains(&note), "{lost}");
+    assert!(plot_data(&figure, &summaries).unwrap().notes.contains(&note));
 }
 
 #[test]

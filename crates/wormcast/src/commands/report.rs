@@ -8,7 +8,7 @@ use clap::Args;
 use super::output::Files;
 #[cfg(feature = "serve")]
 use super::played;
-use super::results::{Places, failure, report_name, unless_deadlocked, unless_invalid};
+use super::results::{Places, failure, has_nothing_of, report_name, unless_deadlocked, unless_invalid};
 use crate::failure::Failure;
 use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
 use crate::lab::{Experiment, Outcome, Override, origins, stored_sweep, stored_variations, write_file};
@@ -102,8 +102,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;
         experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
         if findings.summaries.iter().all(|summary| summary.replications == 0) {
-            let message = format!("`{}` has no results of `{}`: run `{again}` first", path.display(), file.display());
-            return Err(Failure::BadInput(message));
+            let points = experiment.points().map_err(Failure::diagnostic)?;
+            let has = has_nothing_of(&points, &store, &format!("`{}`", file.display()));
+            return Err(Failure::BadInput(format!("`{}` {has}: run `{again}` first", path.display())));
         }
         if experiments.iter().any(|reported| reported.name == name) {
             let message = format!(

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt::{self, MemoryGuard};
 use crate::lab::report::shell_line;
 use crate::lab::{
-    Experiment, JobError, MAX_THREADS, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name,
+    Experiment, JobError, MAX_THREADS, Point, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name,
 };
 use crate::program;
 use crate::progress::Progress;
@@ -164,6 +164,16 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
         };
         Failure::failed(format!("cannot make the folder `{}`: {reason}", folder.display()))
     })
+}
+
+/// What a store has that says nothing of an experiment's points, for a message: nothing, or replications that do not count without the first.
+pub(crate) fn has_nothing_of(points: &[Point], store: &Store, file: &str) -> String {
+    let has_rows = |point: &Point| store.load(&point.spec.config_hash()).is_ok_and(|rows| !rows.is_empty());
+    if points.iter().any(has_rows) {
+        format!("has later replications of {file}, but of no point the first")
+    } else {
+        format!("has no results of {file}")
+    }
 }
 
 /// As many threads as are asked for, or as there are cores.

@@ -10,7 +10,9 @@ use clap::Args;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::{Files, write_plot};
-use super::results::{AGAIN, Places, failure, threads, unless_deadlocked, unless_invalid, unusable, with_progress};
+use super::results::{
+    AGAIN, Places, failure, has_nothing_of, threads, unless_deadlocked, unless_invalid, unusable, with_progress,
+};
 use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
@@ -230,12 +232,11 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     let path = arguments.places.store();
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
-    if findings.summaries.iter().all(|summary| summary.replications == 0) {
-        let path = path.display();
-        let message = format!("`{path}` has no results of this experiment: run `{again}` first");
-        return Err(Failure::BadInput(message));
-    }
     let points = experiment.points().map_err(Failure::diagnostic)?;
+    if findings.summaries.iter().all(|summary| summary.replications == 0) {
+        let has = has_nothing_of(&points, &store, "this experiment");
+        return Err(Failure::BadInput(format!("`{}` {has}: run `{again}` first", path.display())));
+    }
     arguments.rows.check_places(&arguments.experiment, &arguments.places, &experiment, &points)?;
     arguments.places.make()?;
     arguments.rows.check()?;

@@ -441,6 +441,19 @@ fn what_a_refinement_adds_stays_when_plots_are_drawn_again() {
 }
 
 #[test]
+fn a_store_without_first_replications_is_not_said_to_have_none() {
+    let folder = small();
+    folder.run(&["sweep", "small.toml"]).success();
+    let store = rusqlite::Connection::open(folder.path().join("results/store.db")).unwrap();
+    store.execute("DELETE FROM results WHERE replication = 0", []).unwrap();
+    drop(store);
+    for command in ["plot", "report"] {
+        let said = folder.run(&[command, "small.toml", "--store", "results/store.db"]).bad_input();
+        assert!(said.contains(", but of no point the first: run `wormcast sweep small.toml"), "{said}");
+    }
+}
+
+#[test]
 fn what_cannot_be_refined_is_said_before_anything_is_run() {
     let folder = Folder::with(&[("one.toml", SMALL.split("[sweep]").next().unwrap())]);
     let said = folder.run(&["sweep", "one.toml", "--set=algorithm='dual-path'", "--refine=5"]).bad_input();
