@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use super::{Arena, ComparedPoint, Crossing, SeriesComparison, Settings, State};
+use super::{Arena, ComparedPoint, Crossing, SeriesComparison, Settings, State, places};
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::file::Stop;
@@ -146,7 +146,7 @@ impl Work<'_> {
             let (comparison, arenas) = self.settings.ranked(experiment, &measured.points, &measured.runs);
             let own = match &own {
                 Some(own) => own,
-                None => own.insert(self.settings.places(experiment, comparison.along.as_deref())?),
+                None => own.insert(places(experiment, comparison.along.as_deref())?),
             };
             let ranking = Ranking { settings: self.settings, comparison: &comparison, arenas: &arenas, measured };
             let (mut steps, needed) = ranking.steps(experiment, own);
@@ -216,7 +216,7 @@ impl Ranking<'_> {
             }
         }
         for (index, point) in self.comparison.points.iter().enumerate().filter(|(_, point)| own.contains(&point.at)) {
-            if let Some(step) = self.to_best(point).and_then(|cost| self.replications(index, cost)) {
+            if let Some(step) = to_best(point).and_then(|cost| self.replications(index, cost)) {
                 need(index, false, &step);
                 steps.push(step);
             }
@@ -250,19 +250,6 @@ impl Ranking<'_> {
         lacking(&self.arenas[point].difference(a?, b?)?)
     }
 
-    /// Replications that it lacks to be certain which series is the best; `None` if nothing is open, or nothing decides.
-    fn to_best(&self, point: &ComparedPoint) -> Option<u64> {
-        if point.best.is_some() || point.contenders.len() < 2 {
-            return None;
-        }
-        let others = point.standings.iter().filter(|standing| {
-            matches!(standing.state, State::Measured | State::Unsettled)
-                && standing.relation.is_none()
-                && point.contenders.contains(&standing.series)
-        });
-        others.filter_map(|standing| lacking(&standing.difference?)).max()
-    }
-
     /// The next round of the replications that a decision lacks at a point.
     fn replications(&self, point: usize, lacking: u64) -> Option<Step> {
         let (comparison, point) = (self.comparison, &self.comparison.points[point]);
@@ -283,6 +270,19 @@ impl Ranking<'_> {
         let what = Addition::Replications(label, usize::try_from(there + next).ok()?);
         Some(Step { price: price_of(next), whole: price_of(lacking), what })
     }
+}
+
+/// Replications that a point lacks to be certain which series is the best; `None` if nothing is open, or nothing decides.
+fn to_best(point: &ComparedPoint) -> Option<u64> {
+    if point.best.is_some() || point.contenders.len() < 2 {
+        return None;
+    }
+    let others = point.standings.iter().filter(|standing| {
+        matches!(standing.state, State::Measured | State::Unsettled)
+            && standing.relation.is_none()
+            && point.contenders.contains(&standing.series)
+    });
+    others.filter_map(|standing| lacking(&standing.difference?)).max()
 }
 
 /// How many more pairs it takes until a difference is certain, if it and its variance stay what they are; `None` if nothing decides: between

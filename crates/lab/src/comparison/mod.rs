@@ -266,7 +266,7 @@ pub fn compare_series(
     }
     let Measured { points, runs } = measured;
     let mut comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };
-    let own = settings.places(experiment, comparison.along.as_deref())?;
+    let own = places(experiment, comparison.along.as_deref())?;
     comparison.points.iter_mut().for_each(|point| point.added = !own.contains(&point.at));
     let figure = settings.figure(&refined, &points, comparison.along.as_deref());
     Ok(Compared { comparison, figure })
@@ -300,6 +300,13 @@ pub(crate) fn rank_series(
     let comparison = Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs);
     let mut standings = comparison.points.iter().flat_map(|point| &point.standings);
     standings.any(|standing| standing.relation.is_some()).then_some(comparison)
+}
+
+/// The values of the horizontal axis, as points say them.
+fn places(experiment: &Experiment, along: Option<&str>) -> Result<BTreeSet<String>, Diagnostic> {
+    let Some(along) = along else { return Ok(BTreeSet::from([String::new()])) };
+    let points = experiment.points()?;
+    Ok(points.iter().filter_map(|point| Some(point.coordinate(along)?.text())).collect())
 }
 
 /// Which series are compared with which.
@@ -382,13 +389,6 @@ impl Settings {
             decision: None,
         };
         (comparison, all_arenas)
-    }
-
-    /// The values of the horizontal axis, as points say them.
-    fn places(&self, experiment: &Experiment, along: Option<&str>) -> Result<BTreeSet<String>, Diagnostic> {
-        let Some(along) = along else { return Ok(BTreeSet::from([String::new()])) };
-        let points = experiment.points()?;
-        Ok(points.iter().filter_map(|point| Some(point.coordinate(along)?.text())).collect())
     }
 
     /// What a series has at a point.
