@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
-use std::ops::Range;
 
-use super::{Arena, ComparedPoint, Crossing, SeriesComparison, Settings, State, places};
+use super::{Arena, ComparedPoint, Crossing, SeriesComparison, Settings, Standing, State, places};
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::file::Stop;
 use crate::experiment::point::{Coordinate, Point};
-use crate::runs::refine::{Gap, NARROW, outermost};
+use crate::runs::refine::{Gap, NARROW};
 use crate::runs::run::{RunError, run_points_until};
 use crate::runs::stopping::Outcome;
 use crate::runs::sweep::{Budget, Lengthened, PointRuns, SweepObserver};
@@ -34,7 +33,7 @@ pub(super) struct Work<'w> {
 /// Replications asked for at points, by what these have in common for all series.
 pub(super) type Replications = HashMap<String, usize>;
 
-/// Gaps beside the ends of a crossing that are left: two of these, around a value at which nothing can be decided, are as wide as a crossing may be.
+/// No value is added in gaps this narrow: two of them, around a value that stays open, are as wide as a crossing may be.
 const NARROW_GAP: f64 = NARROW / 2.0;
 
 /// Pairs of replications from which it is estimated how many a decision takes: fewer say too little of the difference.
@@ -61,9 +60,22 @@ enum Addition {
 pub(super) struct Decided {
     /// Whether nothing is left to decide.
     pub(super) done: bool,
-    /// Replications that would decide the rest, as far as can be told.
-    pub(super) needed: Option<u64>,
+    /// Whether something is left, and nothing that could be added decides it.
+    pub(super) stuck: bool,
+    /// What would decide the rest, if something would and as far as can be told.
+    pub(super) needed: Option<Needed>,
 }
+
+/// An estimate of the replications that decide what is left.
+#[derive(Clone, Copy)]
+pub(super) struct Needed {
+    pub(super) replications: u64,
+    /// Whether it is the least: what further values take besides cannot be told.
+    pub(super) at_least: bool,
+}
+
+/// Two series that change places, with the other settings there.
+type Pair = (String, [String; 2]);
 
 impl Work<'_> {
     /// Runs all points of an experiment that are compared; `None` if the budget does not last.
@@ -141,34 +153,48 @@ impl Work<'_> {
         left: &mut Budget,
         replications: &mut Replications,
     ) -> Result<Decided, RunError> {
-        let mut own = None;
+        let (first, _) = self.settings.ranked(experiment, &measured.points, &measured.runs);
+        let own = places(experiment, first.along.as_deref())?;
+        let pairs: BTreeSet<Pair> =
+            first.crossings.into_iter().map(|crossing| (crossing.of, crossing.between)).collect();
+        // Points at which further replications come to nothing.
+        let mut stuck: BTreeSet<String> = BTreeSet::new();
         loop {
             let (comparison, arenas) = self.settings.ranked(experiment, &measured.points, &measured.runs);
-            let own = match &own {
-                Some(own) => own,
-                None => own.insert(places(experiment, comparison.along.as_deref())?),
-            };
             let ranking = Ranking { settings: self.settings, comparison: &comparison, arenas: &arenas, measured };
-            let (mut steps, needed) = ranking.steps(experiment, own);
+            let (mut steps, needed) = ranking.steps(experiment, &own, &pairs);
+            steps.retain(|step| !matches!(&step.what, Addition::Replications(point, _) if stuck.contains(point)));
             if steps.is_empty() {
-                return Ok(Decided { done: true, needed: None });
+                let done = ranking.is_decided(&own, &pairs);
+                return Ok(Decided { done, stuck: !done, needed: None });
             }
             steps.sort_by_key(|step| step.whole);
-            let Some(step) = steps.into_iter().find(|step| step.price <= left.left()) else {
-                return Ok(Decided { done: false, needed });
-            };
-            let (next, asked) = match step.what {
-                Addition::Value(next) => (*next, replications.clone()),
+            let unfinished = Decided { done: false, stuck: false, needed };
+            let step = steps.into_iter().find(|step| step.price <= left.left());
+            let Some(step) = step.filter(|_| !left.is_stopped()) else { return Ok(unfinished) };
+            let (next, asked, point) = match step.what {
+                Addition::Value(next) => (*next, replications.clone(), None),
                 Addition::Replications(point, count) => {
                     let mut asked = replications.clone();
-                    asked.insert(point, count);
-                    (experiment.clone(), asked)
+                    asked.insert(point.clone(), count);
+                    (experiment.clone(), asked, Some(point))
                 }
             };
             // What it took counts, even if it did not suffice.
-            let Some(more) = self.measured(&next, left, &asked)? else { return Ok(Decided { done: false, needed }) };
+            let Some(more) = self.measured(&next, left, &asked)? else { return Ok(unfinished) };
+            // Where messages pile up, more replications may be given up.
+            if let Some(point) = point.filter(|point| self.pairs_at(&more, point) <= self.pairs_at(measured, point)) {
+                stuck.insert(point);
+            }
             (*experiment, *measured, *replications) = (next, more, asked);
         }
+    }
+
+    /// The replications that all series of a point have which have a mean.
+    fn pairs_at(&self, measured: &Measured, point: &str) -> usize {
+        let with_mean = measured.points.iter().zip(&measured.runs).filter(|(_, runs)| has_mean(runs));
+        let there = with_mean.filter(|(candidate, _)| beside(candidate, &self.settings.key) == point);
+        there.map(|(_, runs)| runs.runs.len()).min().unwrap_or(0)
     }
 }
 
@@ -182,58 +208,93 @@ struct Ranking<'r> {
 }
 
 impl Ranking<'_> {
-    /// What would decide something, if differences and their variances stay what they are, and the replications that all of it takes as far as can be told.
-    fn steps(&self, experiment: &Experiment, own: &BTreeSet<String>) -> (Vec<Step>, Option<u64>) {
+    /// The possible next steps, and an estimate of the replications that all decisions together need. `pairs` changed places before values were added.
+    fn steps(
+        &self,
+        experiment: &Experiment,
+        own: &BTreeSet<String>,
+        pairs: &BTreeSet<Pair>,
+    ) -> (Vec<Step>, Option<Needed>) {
         let mut steps = Vec::new();
-        // By point, or by crossing if a value is to come; differences that happen to be 0 say nothing of how many it takes.
-        let mut needed: BTreeMap<(usize, bool), u64> = BTreeMap::new();
-        let mut need = |of: usize, is_value: bool, step: &Step| {
-            let needed = needed.entry((of, is_value)).or_default();
-            *needed = step.whole.max(*needed);
-        };
-        let is_wide = |crossing: &Crossing| Gap { from: crossing.from, to: crossing.to }.width() > NARROW;
-        for (number, crossing) in self.comparison.crossings.iter().enumerate().filter(|(_, one)| is_wide(one)) {
-            let (mut xs, within) = self.within(crossing);
-            xs.insert(0, crossing.from);
-            xs.push(crossing.to);
-            let gap = outermost(&xs, crossing.from, crossing.to).filter(|gap| gap.width() > NARROW_GAP);
-            let next = gap.zip(self.comparison.along.as_ref());
-            let next = next.and_then(|(gap, along)| Some(self.value(experiment.with_value(along, gap.middle())?.0)));
-            let costs: Vec<Option<u64>> = within.iter().map(|&point| self.to_order(point, &crossing.between)).collect();
-            let open = left_open(&xs, &costs).unwrap_or(0..0);
-            for (k, &point) in within.iter().enumerate().filter(|(k, _)| !open.contains(k)) {
-                if let Some(step) = costs[k].and_then(|cost| self.replications(point, cost)) {
-                    // Where a value is to come, it may spare them.
-                    if next.is_none() {
-                        need(point, false, &step);
-                    }
+        // By the value to be added, or by point. A difference that happens to be 0 says nothing about the number needed.
+        let mut by_value: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut by_point: BTreeMap<usize, u64> = BTreeMap::new();
+        let wide = self.comparison.crossings.iter().filter(|crossing| interval(crossing).width() > NARROW);
+        for crossing in wide {
+            let (xs, within) = self.within(crossing);
+            let mut is_narrowed = false;
+            for gap in interval(crossing).outermost(&xs) {
+                let share = gap.share_of(interval(crossing));
+                let along = self.comparison.along.as_deref().filter(|_| share > NARROW_GAP);
+                if let Some((next, value)) = along.and_then(|along| experiment.with_value(along, gap.middle())) {
+                    let step = self.value(next);
+                    // Each halves the gap.
+                    let halvings = (share / NARROW_GAP).log2().ceil().max(1.0) as u64;
+                    let needed = by_value.entry(value.to_bits()).or_default();
+                    *needed = step.whole.saturating_mul(halvings).max(*needed);
                     steps.push(step);
+                    is_narrowed = true;
                 }
             }
-            if let Some(next) = next {
-                need(number, true, &next);
-                steps.push(next);
+            // The cheapest are the furthest from where the curves cross, mostly; once they are decided, there is room for values next to them.
+            let open = within.iter().filter_map(|&point| {
+                Some((point, self.replications(point, self.to_order(point, &crossing.between)?)?))
+            });
+            let mut open: Vec<(usize, Step)> = open.collect();
+            open.sort_by_key(|(_, step)| step.whole);
+            // The most expensive one may stay open, and values that are to come may spare others.
+            let needed = if is_narrowed { 0 } else { open.len().saturating_sub(1).max(1) };
+            for (point, step) in open.iter().take(needed) {
+                let needed = by_point.entry(*point).or_default();
+                *needed = step.whole.max(*needed);
             }
+            steps.extend(open.into_iter().map(|(_, step)| step));
         }
-        for (index, point) in self.comparison.points.iter().enumerate().filter(|(_, point)| own.contains(&point.at)) {
-            if let Some(step) = to_best(point).and_then(|cost| self.replications(index, cost)) {
-                need(index, false, &step);
-                steps.push(step);
-            }
+        let own_points = || self.comparison.points.iter().enumerate().filter(|(_, point)| own.contains(&point.at));
+        // More comparisons have wider intervals: what was certain of the ends may no longer be.
+        let lost = pairs.iter().filter(|(of, between)| self.is_lost(of, between)).flat_map(|(of, between)| {
+            own_points()
+                .filter(move |(_, point)| point.of == *of)
+                .filter_map(move |(index, _)| Some((index, self.to_order(index, between)?)))
+        });
+        let best = own_points().filter_map(|(index, point)| Some((index, to_best(point)?)));
+        for (point, lacking) in lost.chain(best) {
+            let Some(step) = self.replications(point, lacking) else { continue };
+            let needed = by_point.entry(point).or_default();
+            *needed = step.whole.max(*needed);
+            steps.push(step);
         }
-        let needed = needed.into_values().try_fold(0u64, u64::checked_add);
-        (steps, needed)
+        let at_least = !by_value.is_empty();
+        let replications = by_value.into_values().chain(by_point.into_values()).try_fold(0u64, u64::checked_add);
+        (steps, replications.map(|replications| Needed { replications, at_least }))
     }
 
-    /// The values between the ends of a crossing, in order, and the points there.
+    /// Whether it is certain where series change places, to 2%, and which one is best at each of the experiment's own points, unless they are equal in
+    /// all pairs.
+    fn is_decided(&self, own: &BTreeSet<String>, pairs: &BTreeSet<Pair>) -> bool {
+        let SeriesComparison { points, crossings, .. } = self.comparison;
+        crossings.iter().all(|crossing| interval(crossing).width() <= NARROW)
+            && points.iter().filter(|point| own.contains(&point.at)).all(is_decided)
+            && !pairs.iter().any(|(of, between)| self.is_lost(of, between))
+    }
+
+    /// Whether two series no longer change places for certain.
+    fn is_lost(&self, of: &str, between: &[String; 2]) -> bool {
+        let is_same =
+            |crossing: &Crossing| crossing.of == of && between.iter().all(|name| crossing.between.contains(name));
+        !self.comparison.crossings.iter().any(is_same)
+    }
+
+    /// The values from one end of a crossing to the other, in order, and the points between these.
     fn within(&self, crossing: &Crossing) -> (Vec<f64>, Vec<usize>) {
         let at = |(index, point): (usize, &ComparedPoint)| {
             let x = point.at.parse().ok().filter(|_| point.of == crossing.of)?;
             (crossing.from < x && x < crossing.to).then_some((x, index))
         };
-        let mut within: Vec<(f64, usize)> = self.comparison.points.iter().enumerate().filter_map(at).collect();
-        within.sort_by(|a, b| a.0.total_cmp(&b.0));
-        within.into_iter().unzip()
+        let (mut xs, within): (Vec<f64>, Vec<usize>) = self.comparison.points.iter().enumerate().filter_map(at).unzip();
+        xs.extend([crossing.from, crossing.to]);
+        xs.sort_by(f64::total_cmp);
+        (xs, within)
     }
 
     /// A further value of the horizontal axis.
@@ -244,10 +305,11 @@ impl Ranking<'_> {
         Step { price, whole: price, what: Addition::Value(Box::new(next)) }
     }
 
-    /// Replications that it lacks to be certain which of two series is the better one; `None` if nothing decides between them.
+    /// How many more pairs make it certain which of two series is better at a point; `None` if it is, or if none do.
     fn to_order(&self, point: usize, between: &[String; 2]) -> Option<u64> {
-        let [a, b] = between.each_ref().map(|name| self.settings.field.series.iter().position(|one| one == name));
-        lacking(&self.arenas[point].difference(a?, b?)?)
+        let number = |name: &String| self.settings.field.series.iter().position(|one| one == name);
+        let (a, b, arena) = (number(&between[0])?, number(&between[1])?, &self.arenas[point]);
+        lacking(&arena.difference(a, b).filter(|_| arena.compared(a, b).is_none())?)
     }
 
     /// The next round of the replications that a decision lacks at a point.
@@ -272,21 +334,36 @@ impl Ranking<'_> {
     }
 }
 
-/// Replications that a point lacks to be certain which series is the best; `None` if nothing is open, or nothing decides.
-fn to_best(point: &ComparedPoint) -> Option<u64> {
-    if point.best.is_some() || point.contenders.len() < 2 {
-        return None;
-    }
-    let others = point.standings.iter().filter(|standing| {
-        matches!(standing.state, State::Measured | State::Unsettled)
-            && standing.relation.is_none()
-            && point.contenders.contains(&standing.series)
-    });
-    others.filter_map(|standing| lacking(&standing.difference?)).max()
+/// Where two series change places.
+fn interval(crossing: &Crossing) -> Gap {
+    Gap { from: crossing.from, to: crossing.to }
 }
 
-/// How many more pairs it takes until a difference is certain, if it and its variance stay what they are; `None` if nothing decides: between
-/// series that are equal in all pairs.
+/// The contenders of which it is open whether they are better than the one that they are compared with.
+fn undecided(point: &ComparedPoint) -> impl Iterator<Item = &Standing> {
+    point.standings.iter().filter(|standing| {
+        matches!(standing.state, State::Measured | State::Unsettled)
+            && standing.relation.is_none()
+            && point.reference.as_ref() != Some(&standing.series)
+            && point.contenders.contains(&standing.series)
+    })
+}
+
+/// How many more pairs make it certain which series is the best; `None` if nothing is open, or none do.
+fn to_best(point: &ComparedPoint) -> Option<u64> {
+    let open = undecided(point).filter(|_| point.best.is_none());
+    open.filter_map(|standing| lacking(&standing.difference?)).max()
+}
+
+/// Whether it is certain which series is the best, or that no number of pairs tells.
+fn is_decided(point: &ComparedPoint) -> bool {
+    let is_equal = |difference: &Estimate| difference.mean == 0.0 && difference.half_width == Some(0.0);
+    let has_results = point.standings.iter().all(|standing| standing.state != State::NoResult);
+    point.best.is_some()
+        || has_results && undecided(point).all(|standing| standing.difference.as_ref().is_some_and(is_equal))
+}
+
+/// How many more pairs make a difference certain, if mean and variance stay as they are; `None` for series that are equal in all pairs.
 fn lacking(difference: &Estimate) -> Option<u64> {
     let (pairs, mean) = (f64::from(difference.count), difference.mean.abs());
     // Too few for an interval.
@@ -296,19 +373,6 @@ fn lacking(difference: &Estimate) -> Option<u64> {
     }
     // Differences that are all equal are certain from some number on, but for none.
     (mean > 0.0).then(|| (SETTLED as u64).saturating_sub(difference.count.into()).max(1))
-}
-
-/// Which of the values in an interval may stay open so that to decide the others, for so many replications each, narrows it to 2%, and takes the
-/// fewest replications in all; `None` if deciding all of them does not. `xs` has the ends besides. O(values^3).
-fn left_open(xs: &[f64], costs: &[Option<u64>]) -> Option<Range<usize>> {
-    let ends = (0..xs.len()).flat_map(|from| (from + 1..xs.len()).map(move |to| (from, to)));
-    let narrow = ends.filter(|&(from, to)| Gap { from: xs[from], to: xs[to] }.width() <= NARROW);
-    let decided = narrow.filter_map(|(from, to)| {
-        let others = costs[..from].iter().chain(&costs[to - 1..]);
-        let cost = others.copied().try_fold(0u64, |sum, cost| Some(sum.saturating_add(cost?)))?;
-        Some((cost, from..to - 1))
-    });
-    decided.min_by_key(|(cost, _)| *cost).map(|(_, open)| open)
 }
 
 /// How many replications the next round adds to those that are there, where a decision seems to lack so many: at most as many again,
@@ -341,18 +405,7 @@ pub(super) fn unlimited(experiment: &Experiment) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::{left_open, next_round};
-
-    #[test]
-    fn what_is_cheap_to_decide_narrows_an_interval() {
-        let xs = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05];
-        let costs = [10, 40, 1000, 30].map(Some);
-        assert_eq!(left_open(&xs, &costs), Some(2..3), "1.02 to 1.04");
-        assert_eq!(left_open(&xs, &[Some(10), None, Some(5), Some(5)]), Some(1..2));
-        assert_eq!(left_open(&xs, &[None, Some(10), Some(10), None]), None, "nothing decides at either end");
-        assert_eq!(left_open(&[1.0, 1.5, 2.0], &[Some(3)]), None, "one decision leaves a half");
-        assert_eq!(left_open(&[1.0, 1.01], &[]), Some(0..0));
-    }
+    use super::next_round;
 
     #[test]
     fn rounds_at_most_double_what_is_there() {

@@ -72,6 +72,10 @@ pub struct DecisionCost {
     /// Replications that it would take to decide the rest, if differences and their variances stay what they are; `None` if everything is
     /// decided, or if that cannot be estimated.
     pub needed: Option<u64>,
+    /// Whether that is the least: further values are to be added, and how many replications these take besides cannot be told.
+    pub at_least: bool,
+    /// Whether something is open that nothing decides: an interval into which no further value fits, or a series without results.
+    pub stuck: bool,
 }
 
 /// All series at one point.
@@ -81,7 +85,7 @@ pub struct ComparedPoint {
     pub of: String,
     /// The value on the horizontal axis; empty if there is none.
     pub at: String,
-    /// Whether this value was added to narrow down where series change places: which of all is the best there need not be decided.
+    /// Whether the value was added to narrow down where series change places. Which series is best here may stay open.
     pub added: bool,
     /// The series that is certainly the best: all others are certainly worse than some other. Saturated and deadlocked ones are worse
     /// than those that are not.
@@ -233,9 +237,9 @@ fn settings(experiment: &Experiment, names: &[String], quantity: Option<Quantity
 /// Compares series of a sweep at all its points: two with each other, one with all others, and otherwise each of those named, or of all,
 /// with each other. Runs what the store lacks, and as many replications of each series at a point as the one with most has.
 ///
-/// With a budget it then adds what decides, the cheapest first, until the intervals in which two series change places are at most 2% of their upper
-/// ends, and it is certain which series is best at each of the experiment's own points: values of the horizontal axis next to the ends of such intervals, replications at those
-/// within them that keep them wide, and replications where the best is open; at most so many replications. These are added in rounds, each of which at most doubles those of a point.
+/// With a budget, at most so many replications are added, until the intervals in which two series change places are at most 2% of their upper ends, and it
+/// is certain which series is best at each of the experiment's own points. Values of the horizontal axis are added next to the ends of such intervals, and
+/// replications where the order is open, the cheapest decision first. Each round at most doubles the replications of a point.
 ///
 /// # Errors
 /// If a series is not swept, or the quantity has no better side or is not measured; and as [`run_sweep`](crate::run_sweep).
@@ -261,8 +265,9 @@ pub fn compare_series(
     let mut decision = None;
     if let Some(budget) = budget {
         left = Budget::of(budget);
-        let Decided { done, needed } = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
-        decision = Some(DecisionCost { budget, spent: budget - left.left(), done, needed });
+        let Decided { done, stuck, needed } = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
+        let (at_least, needed) = (needed.is_some_and(|of| of.at_least), needed.map(|of| of.replications));
+        decision = Some(DecisionCost { budget, spent: budget - left.left(), done, needed, at_least, stuck });
     }
     let Measured { points, runs } = measured;
     let mut comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };

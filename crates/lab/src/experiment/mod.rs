@@ -328,7 +328,9 @@ impl Experiment {
         // Its claims are about the values that the file has.
         more.declared = Some(Box::new(self.claimed().clone()));
         let axis = more.axes.iter_mut().find(|axis| axis.key == key)?;
-        let value = axis.values.first()?.beside(number);
+        // One that is not whole says that others need not be.
+        let like = axis.values.iter().find(|value| value.json.is_f64()).or_else(|| axis.values.first())?;
+        let value = like.beside(number);
         if axis.values.iter().any(|other| other.json == value.json) {
             return None;
         }

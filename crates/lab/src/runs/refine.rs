@@ -39,22 +39,24 @@ impl Gap {
     }
 }
 
-/// The widest gap between neighbours of `xs` within an interval.
-pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
-    gaps(xs, from, to).max_by(|a, b| a.width().total_cmp(&b.width()))
-}
+impl Gap {
+    /// How wide it is, as a share of the upper end of an interval that it is in.
+    pub(crate) fn share_of(self, interval: Self) -> f64 {
+        (self.to - self.from) / interval.to.abs().max(interval.from.abs())
+    }
 
-/// The wider one of the first and the last gap in an interval at whose ends something is certain: what a value between two others, at which it is not, has to say
-/// makes the interval no narrower.
-pub(crate) fn outermost(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
-    let ends = [gaps(xs, from, to).next(), gaps(xs, from, to).next_back()];
-    ends.into_iter().flatten().max_by(|a, b| a.width().total_cmp(&b.width()))
-}
+    /// The gaps between neighbours of `xs` within this interval.
+    fn gaps(self, xs: &[f64]) -> impl DoubleEndedIterator<Item = Self> {
+        let neighbours = xs.windows(2).map(|pair| Self { from: pair[0], to: pair[1] });
+        neighbours.filter(move |gap| gap.from >= self.from && gap.to <= self.to)
+    }
 
-/// The gaps between neighbours of `xs` within an interval.
-fn gaps(xs: &[f64], from: f64, to: f64) -> impl DoubleEndedIterator<Item = Gap> {
-    let neighbours = xs.windows(2).map(|pair| Gap { from: pair[0], to: pair[1] });
-    neighbours.filter(move |gap| gap.from >= from && gap.to <= to)
+    /// The first and the last gap of this interval. Only values in these narrow it: between two values at which something is open, nothing is gained.
+    pub(crate) fn outermost(self, xs: &[f64]) -> impl Iterator<Item = Self> {
+        let first = self.gaps(xs).next();
+        let last = self.gaps(xs).next_back().filter(|&last| Some(last) != first);
+        first.into_iter().chain(last)
+    }
 }
 
 /// Where a curve becomes saturated, or no longer is: somewhere in an interval, which is as narrow as what was run allows.
@@ -222,8 +224,10 @@ impl Remaining {
         let wider = |a: &Gap, b: &Gap| a.width().total_cmp(&b.width());
         let mut remaining = Self { next: None, widest: None, undecided: None };
         for (interval, is_crossing) in onset_gaps.chain(crossing_gaps) {
-            let inner = if is_crossing { outermost } else { widest }(xs, interval.from, interval.to);
-            let inner = inner.filter(|gap| gap.width() > NARROW && !closed.contains(gap));
+            let gaps: Vec<Gap> =
+                if is_crossing { interval.outermost(xs).collect() } else { interval.gaps(xs).collect() };
+            let open = gaps.into_iter().filter(|gap| gap.share_of(interval) > NARROW && !closed.contains(gap));
+            let inner = open.max_by(wider);
             if interval.width() <= NARROW || inner.is_none() && !is_crossing {
                 continue;
             }
@@ -305,16 +309,12 @@ mod tests {
         let narrow = Gap { from: 0.123_456_1, to: 0.123_456_2 };
         assert!(narrow.from < narrow.middle() && narrow.middle() < narrow.to);
         let xs = [1.0, 3.0, 4.0, 5.0, 9.0];
-        assert_eq!(widest(&xs, 1.0, 5.0), Some(Gap { from: 1.0, to: 3.0 }));
-        assert_eq!(widest(&xs, 3.0, 9.0), Some(Gap { from: 5.0, to: 9.0 }));
-        assert_eq!(widest(&xs, 3.0, 3.5), None);
-        assert_eq!(outermost(&xs, 1.0, 9.0), Some(Gap { from: 1.0, to: 3.0 }), "wide for what it is");
-        assert_eq!(
-            outermost(&[1.0, 1.1, 2.0, 2.1], 1.0, 2.1),
-            Some(Gap { from: 1.0, to: 1.1 }),
-            "not the one in between"
-        );
-        assert_eq!(outermost(&xs, 3.0, 3.5), None);
+        let outermost = |from, to| Gap { from, to }.outermost(&xs).map(|gap| (gap.from, gap.to)).collect::<Vec<_>>();
+        assert_eq!(outermost(1.0, 9.0), [(1.0, 3.0), (5.0, 9.0)]);
+        assert_eq!(outermost(1.0, 3.0), [(1.0, 3.0)]);
+        assert_eq!(outermost(3.0, 3.5), []);
+        // An interval that begins at 0 is all of its upper end, and its gaps are not.
+        assert!((Gap { from: 0.0, to: 0.1 }.share_of(Gap { from: 0.0, to: 0.4 }) - 0.25).abs() < 1e-12);
     }
 
     #[test]
@@ -329,6 +329,11 @@ mod tests {
         let left = Remaining::of(&[], &[crossing(0.5, 1.0)], &dense, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: Some(0.5) });
         let narrow = Onset { of: String::new(), ends: false, settled: Some(0.99), from: 0.99, to: 1.0 };
+        // A gap that no value fits into does not hide another.
+        let whole = [1.0, 2.0, 3.0, 33.0, 64.0];
+        let closed = [Gap { from: 1.0, to: 2.0 }];
+        let left = Remaining::of(&[], &[crossing(1.0, 64.0)], &whole, &closed);
+        assert_eq!(left.next, Some(Gap { from: 33.0, to: 64.0 }));
         let left = Remaining::of(&[narrow], &[], &xs, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: None });
     }

@@ -55,16 +55,20 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
         )?;
     }
     summary(comparison, out)?;
-    if let Some(DecisionCost { budget, spent, done, needed }) = comparison.decision {
+    if let Some(DecisionCost { budget, spent, done, needed, at_least, stuck }) = comparison.decision {
         let outcome = match needed {
-            _ if done && points.iter().any(|point| is_open(point) && !point.added) => {
+            _ if done && reference.is_none() && points.iter().any(|point| is_open(point) && !point.added) => {
                 "everything is decided, except between series that are equal in all pairs".to_owned()
             }
-            _ if done && points.iter().any(is_open) => {
-                "everything is decided, but which of all is the best at loads that were added".to_owned()
+            _ if done && reference.is_none() && points.iter().any(is_open) => {
+                "everything is decided, except which series is best at added points".to_owned()
             }
             _ if done => "everything is decided".to_owned(),
-            Some(needed) => format!("about {needed} more would decide the rest, if differences stay what they are"),
+            Some(needed) => {
+                let about = if at_least { "at least" } else { "about" };
+                format!("{about} {needed} more would decide the rest, if differences stay what they are")
+            }
+            None if stuck => "no further replications or values decide the rest".to_owned(),
             None => "more would be needed to decide the rest".to_owned(),
         };
         writeln!(out, "Added {spent} of {budget} replications: {outcome}")?;
