@@ -284,6 +284,11 @@ test("what was said of a value goes with it", async ({ page, address }) => {
   await page.getByLabel("dual-path").uncheck();
   await expect(page).toHaveURL(/hide=dual-path$/);
   await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toContainText("no curve “zzz”");
+  await page.getByLabel("Experiment").selectOption("");
+  await expect(page.getByRole("heading", { name: "Which curves?" })).toBeVisible();
+  await expect(problem).toHaveCount(0);
 });
 
 test("another experiment has its own names of curves", async ({ page, address }) => {
@@ -294,4 +299,27 @@ test("another experiment has its own names of curves", async ({ page, address })
   await page.getByLabel("Experiment").selectOption("turned.toml");
   await expect(page.locator(".values th")).toHaveText([/./, "dual-path", "pure-negative-first"]);
   await expect(page.locator(".series .marked")).toHaveText(["dual-path", "pure-negative-first"]);
+});
+
+test("curves that come late do not stand under another address", async ({ page, address }) => {
+  const small = readFileSync(`${FOLDER}/small.toml`, "utf8");
+  writeFileSync(`${FOLDER}/two.toml`, `${small}y = ["latency.last", "latency.mean"]\n`);
+  let late = (): void => undefined;
+  const held = new Promise<void>((done) => { late = done; });
+  await page.route("**/api/curves?**y=latency.mean**", async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto(`${address}/curves?experiment=two.toml&store=results/store.db`);
+  const shows = page.getByLabel("Shows");
+  for (const leave of [() => page.goBack(), () => page.getByLabel("Experiment").selectOption("")]) {
+    await shows.selectOption("latency.mean");
+    await expect(page).toHaveURL(/y=latency.mean/);
+    const givenUp = page.waitForEvent("requestfailed", (request) => request.url().includes("y=latency.mean"));
+    await leave();
+    await givenUp;
+    await expect(page).not.toHaveURL(/y=latency.mean/);
+  }
+  late();
+  await expect(page.getByRole("heading", { name: "Which curves?" })).toBeVisible();
 });

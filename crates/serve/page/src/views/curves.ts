@@ -50,8 +50,17 @@ export function curves(page: Page, first: Query): View {
   };
 
   const load = (): void => {
+    // What is awaited is of an address that was left.
+    giveUp(chart);
     controls();
     const [file, from] = [experiment(), store()];
+    const key = JSON.stringify([file, from, query.y]);
+    if (shown?.key === key) {
+      show();
+      return;
+    }
+    // Not before: what is still wrong would be read out again.
+    page.wrong([]);
     if (!file || !from) {
       plot?.destroy();
       plot = null;
@@ -68,12 +77,6 @@ export function curves(page: Page, first: Query): View {
       lower.replaceChildren();
       return;
     }
-    const key = JSON.stringify([file, from, query.y]);
-    if (shown?.key === key) {
-      show();
-      return;
-    }
-    page.wrong([]);
     void awaiting(chart, "Reading the store", (signal) => get<Curves | Tabled>("/api/curves", { experiment: file, store: from, y: query.y }, signal), (found) => {
       page.title(found.title);
       if (!hasPlot(found)) {
