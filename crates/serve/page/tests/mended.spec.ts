@@ -1,7 +1,9 @@
 // Addresses and fields that agree, damaged files that are called so, values that cannot be.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { DEADLOCK, FOLDER, json, RUN } from "./command.ts";
+import type { Locator } from "@playwright/test";
+import type { Curves } from "../src/api.ts";
+import { command, DEADLOCK, FOLDER, json, RUN } from "./command.ts";
 import { expect, gauge, shownCycle, test } from "./support.ts";
 
 test("a field that has the focus shows what the address says after back and forward", async ({ page, address }) => {
@@ -322,4 +324,94 @@ test("curves that come late do not stand under another address", async ({ page, 
   }
   late();
   await expect(page.getByRole("heading", { name: "Which curves?" })).toBeVisible();
+});
+
+test("what was chosen for other curves goes when these do not have it, and only addresses that are opened are complained of", async ({ page, address }) => {
+  const small = readFileSync(`${FOLDER}/small.toml`, "utf8");
+  writeFileSync(`${FOLDER}/two.toml`, `${small}y = ["latency.last", "latency.mean"]\n`);
+  writeFileSync(`${FOLDER}/few.toml`, small.replace('["pure-negative-first", "dual-path"]', '["dual-path"]').replace(/= \[0\.01.*\]/, "= [0.01, 0.05]"));
+  command("sweep", "few.toml", "--store", "few.db", "--out", "few");
+  const problem = page.locator(".problem");
+  const names = page.locator(".series .marked");
+  const all = `${address}/curves?experiment=two.toml&store=results/store.db`;
+  // Another store, without one of the curves.
+  await page.goto(`${all}&hide=pure-negative-first;dual-path`);
+  await expect(names).toHaveCount(2);
+  await page.getByLabel("Store").selectOption("few.db");
+  await expect(names).toHaveText(["dual-path"]);
+  await expect(page).toHaveURL(/store=few.db&hide=dual-path$/);
+  await expect(problem).toHaveCount(0);
+  // Nothing was put beside the two addresses in the history.
+  await page.goBack();
+  await expect(names).toHaveCount(2);
+  await expect(page).toHaveURL(/hide=pure-negative-first;dual-path$/);
+  await page.goForward();
+  await expect(page).toHaveURL(/store=few.db&hide=dual-path$/);
+  await expect(names).toHaveText(["dual-path"]);
+  await expect(problem).toHaveCount(0);
+  // Another quantity, without the point.
+  await page.route("**/api/curves?**y=latency.mean**", async (route) => {
+    const answer = await route.fetch();
+    const curves = (await answer.json()) as Curves;
+    for (const series of curves.series) series.points.splice(0, 1);
+    await route.fulfill({ json: curves });
+  });
+  await page.goto(`${all}&point=0.01;dual-path`);
+  await expect(page.locator(".follow")).toBeVisible();
+  await page.getByLabel("Shows").selectOption("latency.mean");
+  await expect(page).toHaveURL(/store=results\/store.db&y=latency.mean$/);
+  await expect(page.locator(".follow")).toHaveCount(0);
+  await expect(problem).toHaveCount(0);
+  // What it has stays.
+  await page.goto(`${all}&point=0.05;dual-path&hide=pure-negative-first`);
+  await expect(page.locator(".follow")).toBeVisible();
+  await page.getByLabel("Shows").selectOption("latency.mean");
+  await expect(page.locator(".values caption")).toContainText("Mean");
+  await expect(page).toHaveURL(/point=0.05;dual-path&hide=pure-negative-first&y=latency.mean$/);
+  await expect(page.locator(".follow")).toBeVisible();
+  // What was opened is complained of, also by back; another experiment is silent.
+  await page.goto(`${address}/curves?experiment=few.toml&store=few.db&hide=zzz&point=1;zzz`);
+  await expect(problem).toHaveText(/no curve “zzz”.*no point “1;zzz”/);
+  await page.getByLabel("Experiment").selectOption("two.toml");
+  await expect(page).toHaveURL(/experiment=two.toml&store=few.db$/);
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toHaveText(/no curve “zzz”.*no point “1;zzz”/);
+  // As long as the curves are the same, it stays.
+  await page.getByLabel("logarithmic").check();
+  await expect(page).toHaveURL(/log=1/);
+  await expect(problem).toHaveText(/no curve “zzz”.*no point “1;zzz”/);
+});
+
+test("the picture of another analysis goes when this one does not have it", async ({ page, address }) => {
+  const problem = page.locator(".problem");
+  const picture = (name: string): Locator => page.getByRole("button", { name, exact: true });
+  const opened = `${address}/deadlock?topology=torus:4x4&routing=up-down&show=numbering`;
+  await page.goto(opened);
+  await expect(picture("numbering")).toHaveAttribute("aria-pressed", "true");
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing e-cube");
+  await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+  await expect(page).toHaveURL(`${address}/deadlock?topology=torus:4x4&routing=e-cube`);
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(page).toHaveURL(opened);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(picture("numbering")).toHaveAttribute("aria-pressed", "true");
+  await expect(problem).toHaveCount(0);
+  // What both have stays.
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=up-down&show=dependencies`);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing e-cube");
+  await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+  await expect(page).toHaveURL(/routing=e-cube/);
+  await expect(page).toHaveURL(/show=dependencies/);
+  await expect(picture("dependencies")).toHaveAttribute("aria-pressed", "true");
+  // An address that asks for it is complained of, when it is opened and by back.
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube&show=numbering`);
+  await expect(problem).toHaveText(/^There is no picture “numbering”: expected dependencies/);
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing up-down");
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toHaveText(/^There is no picture “numbering”: expected dependencies/);
 });

@@ -23,6 +23,8 @@ const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 4], [10, 4, 2, 4
 
 export function curves(page: Page, first: Query): View {
   let query = first;
+  /** Whether the address of these curves was opened, and not made by what was chosen here. */
+  let opened = true;
   let shown: { key: string; curves: Curves } | null = null;
   let plot: uPlot | null = null;
   let small: uPlot | null = null;
@@ -43,8 +45,13 @@ export function curves(page: Page, first: Query): View {
   /** Whether the vertical axis is logarithmic: as the address says, or else the experiment. */
   const isLog = (): boolean => query.log === "1" || (query.log !== "0" && (shown?.curves.y.log ?? false));
 
+  /** Which curves are asked for. */
+  const asked = (): string => JSON.stringify([experiment(), store(), query.y]);
+
   const change = (changes: Record<string, string | number | null>, again = true): void => {
+    const before = asked();
     query = changed(query, changes);
+    if (asked() !== before) opened = false;
     page.set(changes);
     if (again) load();
   };
@@ -54,7 +61,7 @@ export function curves(page: Page, first: Query): View {
     giveUp(chart);
     controls();
     const [file, from] = [experiment(), store()];
-    const key = JSON.stringify([file, from, query.y]);
+    const key = asked();
     if (shown?.key === key) {
       show();
       return;
@@ -91,6 +98,7 @@ export function curves(page: Page, first: Query): View {
         return;
       }
       shown = { key, curves: found };
+      if (!opened) drop();
       // Its names may be others.
       legend.replaceChildren();
       controls();
@@ -103,6 +111,14 @@ export function curves(page: Page, first: Query): View {
         lower.replaceChildren();
       }
     });
+  };
+
+  /** Leaves out of the address what these curves do not have: whoever chose them did not ask for it. */
+  const drop = (): void => {
+    const names = new Set(shown?.curves.series.map(({ name }) => name));
+    const changes = { hide: list(query.hide, ";").filter((name) => names.has(name)).join(";"), point: chosen() ? query.point : null };
+    query = changed(query, changes);
+    page.set(changes, true);
   };
 
   const controls = (): void => {
@@ -535,6 +551,7 @@ export function curves(page: Page, first: Query): View {
     element,
     update(next) {
       query = next;
+      opened = true;
       load();
     },
     end() {
