@@ -233,16 +233,16 @@ test("a quantity that the experiment does not measure is refused", async ({ page
 
 test("values of an address that there are not are told in every view, which opens", async ({ page, address }) => {
   const curves = "/curves?experiment=small.toml&store=results/store.db";
-  const measures = "use, held, blocked, waited, flits, worms";
+  const measures = "use, held, blocked, waited, flits or worms";
   const cases: [address: string, opened: string, said: string[]][] = [
     ["/network?topology=mesh:4x4&router=99", ".facts", ["There is no router “99”: expected a number from 0 to 15"]],
     ["/network?topology=mesh:4x4&router=x", ".facts", ["There is no router “x”: expected a number from 0 to 15"]],
     ["/network?topology=mesh:4x4&link=48", ".facts", ["There is no channel “48”: expected a number from 0 to 47"]],
-    ["/network?replay=run.replay&measure=heat&link=99999", ".numbers", [`There is no measure “heat”: expected ${measures}`, "There is no channel “99999”: expected a number from 0 to "]],
+    ["/network?replay=run.replay&measure=heat&link=99999", ".numbers", [`\`measure\` cannot be “heat”: expected ${measures}`, "There is no channel “99999”: expected a number from 0 to "]],
     [`${curves}&point=zzz&hide=dual-path;zzz`, ".values", ["There is no curve “zzz”: expected pure-negative-first, dual-path", "There is no point “zzz”: expected one such as 0.01;pure-negative-first"]],
-    [`${curves}&tab=foo&log=maybe`, ".values", ["There is no tab “foo”: expected values, parts, all", "There is no log “maybe”: expected 0, 1"]],
-    ["/deadlock?topology=mesh:4x4&routing=e-cube&show=foo", "[data-verdict=free]", ["There is no picture “foo”: expected dependencies, numbering, load"]],
-    ["/replay?file=run.replay&cycle=5000&speed=abc&colour=foo&by=bar", ".gauge", ["There is no speed “abc”: expected 1, 5, 20, ", "There is no colour “foo”: expected message, kind, state", `There is no measure “bar”: expected ${measures}`]],
+    [`${curves}&tab=foo&log=maybe`, ".values", ["`tab` cannot be “foo”: expected values, parts or all", "`log` cannot be “maybe”: expected 0 or 1"]],
+    ["/deadlock?topology=mesh:4x4&routing=e-cube&show=foo", "[data-verdict=free]", ["`show` cannot be “foo”: expected dependencies, numbering or load"]],
+    ["/replay?file=run.replay&cycle=5000&speed=abc&colour=foo&by=bar", ".gauge", ["`speed` cannot be “abc”: expected 1, 5, 20, ", "`colour` cannot be “foo”: expected message, kind or state", `\`by\` cannot be “bar”: expected ${measures}`]],
     ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path&routing=foo", ".plan .gauge", ["There is no routing “foo”: expected "]],
     ["/deadlock?topology=mesh:4x4&routing=e-cube&sl=1", "[data-verdict=free]", ["“sl”, which makes no difference here"]],
   ];
@@ -257,7 +257,7 @@ test("values of an address that there are not are told in every view, which open
 test("what was said of a value goes with it", async ({ page, address }) => {
   const problem = page.locator(".problem");
   await page.goto(`${address}/network?replay=run.replay&measure=heat&link=99999`);
-  await expect(problem).toContainText("no measure “heat”");
+  await expect(problem).toContainText("`measure` cannot be “heat”");
   await page.getByLabel(/^Measurement(?!s)/).selectOption("held");
   await expect(problem).toHaveText(/^There is no channel “99999”/);
   await page.locator(".numbers tbody button").first().click();
@@ -408,10 +408,10 @@ test("the picture of another analysis goes when this one does not have it", asyn
   await expect(picture("dependencies")).toHaveAttribute("aria-pressed", "true");
   // An address that asks for it is complained of, when it is opened and by back.
   await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube&show=numbering`);
-  await expect(problem).toHaveText(/^There is no picture “numbering”: expected dependencies/);
+  await expect(problem).toHaveText(/^`show` cannot be “numbering”: expected dependencies/);
   await page.getByLabel("Routing, algorithm or tables").selectOption("routing up-down");
   await expect(page.locator("[data-verdict=free]")).toBeVisible();
   await expect(problem).toHaveCount(0);
   await page.goBack();
-  await expect(problem).toHaveText(/^There is no picture “numbering”: expected dependencies/);
+  await expect(problem).toHaveText(/^`show` cannot be “numbering”: expected dependencies/);
 });

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { changed, format, list, noSuch, TABS, wrongWord } from "../address.ts";
+import { changed, format, list, noSuch, TABS, wrongName } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
@@ -138,8 +138,8 @@ export function curves(page: Page, first: Query): View {
     const { series } = shown.curves;
     const [some] = series.flatMap(({ name, points }) => points.map((point) => idOf(name, point)));
     page.wrong([
-      ...list(query.hide, ";").map((name) => wrongWord("curve", name, series.map(({ name }) => name))),
-      query.point && !chosen() ? noSuch("point", query.point, `one such as ${some}`) : "",
+      ...list(query.hide, ";").map((name) => wrongName("curve", name, series.map(({ name }) => name))),
+      query.point && !chosen() ? noSuch("point", query.point, `expected one such as ${some}`) : "",
     ]);
     draw();
     showLegend(null);

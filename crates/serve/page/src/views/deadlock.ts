@@ -212,7 +212,7 @@ export function deadlock(page: Page, first: Query): View {
     window.clearInterval(timer);
     const numbers = analysis.numbering;
     const layers = layersOf(analysis);
-    page.wrong([wrongWord("picture", wanted(), layers.map(({ value }) => value).filter((value) => value !== ""))]);
+    page.wrong([wrongWord("show", wanted(), layers.map(({ value }) => value).filter((value) => value !== ""))]);
     const layer = layers.some((option) => option.value === wanted()) ? wanted() : "";
     let most = 0;
     if (layer === "numbering" && numbers) {
