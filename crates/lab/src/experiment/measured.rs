@@ -94,7 +94,7 @@ impl Experiment {
     ///
     /// # Errors
     /// If it is not measured.
-    pub fn check_measures(&self, quantity: Quantity) -> Result<(), Diagnostic> {
+    pub fn check_quantity(&self, quantity: Quantity) -> Result<(), Diagnostic> {
         if self.may_measure(quantity) {
             return Ok(());
         }

@@ -27,35 +27,44 @@ export const SPEEDS = [1, 5, 20, 100, 500, 2_000, 10_000, 100_000];
 /** What stands below curves. */
 export const TABS = ["values", "parts", "all"] as const;
 
-/** Parameters that take a word out of a list, whatever is shown: what the word is, and the list. */
-const WORDS: Record<string, [what: string, words: readonly string[]]> = {
-  measure: ["measure", MEASURES],
-  by: ["measure", MEASURES],
-  kind: ["kind", KINDS],
-  colour: ["colour", COLOURINGS],
-  speed: ["speed", SPEEDS.map(String)],
-  tab: ["tab", TABS],
-  log: ["log", ["0", "1"]],
+/** Parameters that take a word out of a list, whatever is shown. */
+const WORDS: Record<string, readonly string[]> = {
+  measure: MEASURES,
+  by: MEASURES,
+  kind: KINDS,
+  colour: COLOURINGS,
+  speed: SPEEDS.map(String),
+  tab: TABS,
+  log: ["0", "1"],
 };
 
 /** Says that there is no such thing as was asked for, and what there is. */
-export function noSuch(what: string, given: string, expected: string): string {
-  return `There is no ${what} “${given}”: expected ${expected}`;
+export function noSuch(what: string, given: string, there: string): string {
+  return `There is no ${what} “${given}”: ${there}`;
 }
 
-/** What is wrong with a value that is to be one of some words; "" if nothing is, or if there is no value. */
-export function wrongWord(what: string, given: string | undefined, words: readonly string[]): string {
-  return !given || words.includes(given) ? "" : noSuch(what, given, listed(words));
+/** What is wrong with the name of a thing; "" if nothing is, or if there is no name. */
+export function wrongName(what: string, given: string | undefined, names: readonly string[]): string {
+  return !given || names.includes(given) ? "" : noSuch(what, given, `expected ${listed(names)}`);
+}
+
+/** What is wrong with a parameter that takes one of some words; "" if nothing is, or if there is no value. */
+export function wrongWord(parameter: string, given: string | undefined, words: readonly string[]): string {
+  return !given || words.includes(given) ? "" : `\`${parameter}\` cannot be “${given}”: expected ${either(words)}`;
 }
 
 /** What is wrong with a value that is to be the number of one of so many things; "" if nothing is, or if there is no value. */
 export function wrongNumber(what: string, given: string | undefined, count: number, of: string): string {
-  return !given || numberBelow(given, count) !== null ? "" : noSuch(what, given, numbersBelow(count, of));
+  return !given || numberBelow(given, count) !== null ? "" : noSuch(what, given, numbersBelow(what, count, of));
 }
 
-/** The numbers of things of which there are so many, in words. */
-export function numbersBelow(count: number, of: string): string {
-  return count === 0 ? `none, as the ${of} has none` : `a number from 0 to ${count - 1}`;
+/** The numbers of things of which something has so many, in words. */
+export function numbersBelow(what: string, count: number, of: string): string {
+  return count === 0 ? `the ${of} has no ${what}s` : `expected a number from 0 to ${count - 1}`;
+}
+
+function either(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words[words.length - 1]}`;
 }
 
 /** What an address says that its view does not know, or in vain, in words; "" if there is nothing. */
@@ -66,8 +75,8 @@ export function unknown({ view, query, twice = [] }: Address): string {
   const expected = known.length === 0 ? "this view has none" : `expected ${known.join(", ")}`;
   const said = twice.map((name) => `The address has “${name}” twice: the last one counts`);
   if (names.length > 0) said.push(`The address has ${names.map((name) => `“${name}”`).join(", ")}, which makes no difference here: ${expected}`);
-  for (const [name, [what, words]] of Object.entries(WORDS)) {
-    const wrong = known.includes(name) && wrongWord(what, query[name], words);
+  for (const [name, words] of Object.entries(WORDS)) {
+    const wrong = known.includes(name) && wrongWord(name, query[name], words);
     if (wrong) said.push(wrong);
   }
   if (view === "network" && query.replay && query.topology) said.push("“topology” makes no difference beside “replay”, which has a network of its own");

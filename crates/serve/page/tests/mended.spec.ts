@@ -1,7 +1,9 @@
 // Addresses and fields that agree, damaged files that are called so, values that cannot be.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { DEADLOCK, FOLDER, json, RUN } from "./command.ts";
+import type { Locator } from "@playwright/test";
+import type { Curves } from "../src/api.ts";
+import { command, DEADLOCK, FOLDER, json, RUN } from "./command.ts";
 import { expect, gauge, shownCycle, test } from "./support.ts";
 
 test("a field that has the focus shows what the address says after back and forward", async ({ page, address }) => {
@@ -231,16 +233,16 @@ test("a quantity that the experiment does not measure is refused", async ({ page
 
 test("values of an address that there are not are told in every view, which opens", async ({ page, address }) => {
   const curves = "/curves?experiment=small.toml&store=results/store.db";
-  const measures = "use, held, blocked, waited, flits, worms";
+  const measures = "use, held, blocked, waited, flits or worms";
   const cases: [address: string, opened: string, said: string[]][] = [
     ["/network?topology=mesh:4x4&router=99", ".facts", ["There is no router “99”: expected a number from 0 to 15"]],
     ["/network?topology=mesh:4x4&router=x", ".facts", ["There is no router “x”: expected a number from 0 to 15"]],
     ["/network?topology=mesh:4x4&link=48", ".facts", ["There is no channel “48”: expected a number from 0 to 47"]],
-    ["/network?replay=run.replay&measure=heat&link=99999", ".numbers", [`There is no measure “heat”: expected ${measures}`, "There is no channel “99999”: expected a number from 0 to "]],
+    ["/network?replay=run.replay&measure=heat&link=99999", ".numbers", [`\`measure\` cannot be “heat”: expected ${measures}`, "There is no channel “99999”: expected a number from 0 to "]],
     [`${curves}&point=zzz&hide=dual-path;zzz`, ".values", ["There is no curve “zzz”: expected pure-negative-first, dual-path", "There is no point “zzz”: expected one such as 0.01;pure-negative-first"]],
-    [`${curves}&tab=foo&log=maybe`, ".values", ["There is no tab “foo”: expected values, parts, all", "There is no log “maybe”: expected 0, 1"]],
-    ["/deadlock?topology=mesh:4x4&routing=e-cube&show=foo", "[data-verdict=free]", ["There is no picture “foo”: expected dependencies, numbering, load"]],
-    ["/replay?file=run.replay&cycle=5000&speed=abc&colour=foo&by=bar", ".gauge", ["There is no speed “abc”: expected 1, 5, 20, ", "There is no colour “foo”: expected message, kind, state", `There is no measure “bar”: expected ${measures}`]],
+    [`${curves}&tab=foo&log=maybe`, ".values", ["`tab` cannot be “foo”: expected values, parts or all", "`log` cannot be “maybe”: expected 0 or 1"]],
+    ["/deadlock?topology=mesh:4x4&routing=e-cube&show=foo", "[data-verdict=free]", ["`show` cannot be “foo”: expected dependencies, numbering or load"]],
+    ["/replay?file=run.replay&cycle=5000&speed=abc&colour=foo&by=bar", ".gauge", ["`speed` cannot be “abc”: expected 1, 5, 20, ", "`colour` cannot be “foo”: expected message, kind or state", `\`by\` cannot be “bar”: expected ${measures}`]],
     ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path&routing=foo", ".plan .gauge", ["There is no routing “foo”: expected "]],
     ["/deadlock?topology=mesh:4x4&routing=e-cube&sl=1", "[data-verdict=free]", ["“sl”, which makes no difference here"]],
   ];
@@ -255,7 +257,7 @@ test("values of an address that there are not are told in every view, which open
 test("what was said of a value goes with it", async ({ page, address }) => {
   const problem = page.locator(".problem");
   await page.goto(`${address}/network?replay=run.replay&measure=heat&link=99999`);
-  await expect(problem).toContainText("no measure “heat”");
+  await expect(problem).toContainText("`measure` cannot be “heat”");
   await page.getByLabel(/^Measurement(?!s)/).selectOption("held");
   await expect(problem).toHaveText(/^There is no channel “99999”/);
   await page.locator(".numbers tbody button").first().click();
@@ -284,6 +286,11 @@ test("what was said of a value goes with it", async ({ page, address }) => {
   await page.getByLabel("dual-path").uncheck();
   await expect(page).toHaveURL(/hide=dual-path$/);
   await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toContainText("no curve “zzz”");
+  await page.getByLabel("Experiment").selectOption("");
+  await expect(page.getByRole("heading", { name: "Which curves?" })).toBeVisible();
+  await expect(problem).toHaveCount(0);
 });
 
 test("another experiment has its own names of curves", async ({ page, address }) => {
@@ -294,4 +301,117 @@ test("another experiment has its own names of curves", async ({ page, address })
   await page.getByLabel("Experiment").selectOption("turned.toml");
   await expect(page.locator(".values th")).toHaveText([/./, "dual-path", "pure-negative-first"]);
   await expect(page.locator(".series .marked")).toHaveText(["dual-path", "pure-negative-first"]);
+});
+
+test("curves that come late do not stand under another address", async ({ page, address }) => {
+  const small = readFileSync(`${FOLDER}/small.toml`, "utf8");
+  writeFileSync(`${FOLDER}/two.toml`, `${small}y = ["latency.last", "latency.mean"]\n`);
+  let late = (): void => undefined;
+  const held = new Promise<void>((done) => { late = done; });
+  await page.route("**/api/curves?**y=latency.mean**", async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto(`${address}/curves?experiment=two.toml&store=results/store.db`);
+  const shows = page.getByLabel("Shows");
+  for (const leave of [() => page.goBack(), () => page.getByLabel("Experiment").selectOption("")]) {
+    await shows.selectOption("latency.mean");
+    await expect(page).toHaveURL(/y=latency.mean/);
+    const givenUp = page.waitForEvent("requestfailed", (request) => request.url().includes("y=latency.mean"));
+    await leave();
+    await givenUp;
+    await expect(page).not.toHaveURL(/y=latency.mean/);
+  }
+  late();
+  await expect(page.getByRole("heading", { name: "Which curves?" })).toBeVisible();
+});
+
+test("what was chosen for other curves goes when these do not have it, and only addresses that are opened are complained of", async ({ page, address }) => {
+  const small = readFileSync(`${FOLDER}/small.toml`, "utf8");
+  writeFileSync(`${FOLDER}/two.toml`, `${small}y = ["latency.last", "latency.mean"]\n`);
+  writeFileSync(`${FOLDER}/few.toml`, small.replace('["pure-negative-first", "dual-path"]', '["dual-path"]').replace(/= \[0\.01.*\]/, "= [0.01, 0.05]"));
+  command("sweep", "few.toml", "--store", "few.db", "--out", "few");
+  const problem = page.locator(".problem");
+  const names = page.locator(".series .marked");
+  const all = `${address}/curves?experiment=two.toml&store=results/store.db`;
+  // Another store, without one of the curves.
+  await page.goto(`${all}&hide=pure-negative-first;dual-path`);
+  await expect(names).toHaveCount(2);
+  await page.getByLabel("Store").selectOption("few.db");
+  await expect(names).toHaveText(["dual-path"]);
+  await expect(page).toHaveURL(/store=few.db&hide=dual-path$/);
+  await expect(problem).toHaveCount(0);
+  // Nothing was put beside the two addresses in the history.
+  await page.goBack();
+  await expect(names).toHaveCount(2);
+  await expect(page).toHaveURL(/hide=pure-negative-first;dual-path$/);
+  await page.goForward();
+  await expect(page).toHaveURL(/store=few.db&hide=dual-path$/);
+  await expect(names).toHaveText(["dual-path"]);
+  await expect(problem).toHaveCount(0);
+  // Another quantity, without the point.
+  await page.route("**/api/curves?**y=latency.mean**", async (route) => {
+    const answer = await route.fetch();
+    const curves = (await answer.json()) as Curves;
+    for (const series of curves.series) series.points.splice(0, 1);
+    await route.fulfill({ json: curves });
+  });
+  await page.goto(`${all}&point=0.01;dual-path`);
+  await expect(page.locator(".follow")).toBeVisible();
+  await page.getByLabel("Shows").selectOption("latency.mean");
+  await expect(page).toHaveURL(/store=results\/store.db&y=latency.mean$/);
+  await expect(page.locator(".follow")).toHaveCount(0);
+  await expect(problem).toHaveCount(0);
+  // What it has stays.
+  await page.goto(`${all}&point=0.05;dual-path&hide=pure-negative-first`);
+  await expect(page.locator(".follow")).toBeVisible();
+  await page.getByLabel("Shows").selectOption("latency.mean");
+  await expect(page.locator(".values caption")).toContainText("Mean");
+  await expect(page).toHaveURL(/point=0.05;dual-path&hide=pure-negative-first&y=latency.mean$/);
+  await expect(page.locator(".follow")).toBeVisible();
+  // What was opened is complained of, also by back; another experiment is silent.
+  await page.goto(`${address}/curves?experiment=few.toml&store=few.db&hide=zzz&point=1;zzz`);
+  await expect(problem).toHaveText(/no curve “zzz”.*no point “1;zzz”/);
+  await page.getByLabel("Experiment").selectOption("two.toml");
+  await expect(page).toHaveURL(/experiment=two.toml&store=few.db$/);
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toHaveText(/no curve “zzz”.*no point “1;zzz”/);
+  // As long as the curves are the same, it stays.
+  await page.getByLabel("logarithmic").check();
+  await expect(page).toHaveURL(/log=1/);
+  await expect(problem).toHaveText(/no curve “zzz”.*no point “1;zzz”/);
+});
+
+test("the picture of another analysis goes when this one does not have it", async ({ page, address }) => {
+  const problem = page.locator(".problem");
+  const picture = (name: string): Locator => page.getByRole("button", { name, exact: true });
+  const opened = `${address}/deadlock?topology=torus:4x4&routing=up-down&show=numbering`;
+  await page.goto(opened);
+  await expect(picture("numbering")).toHaveAttribute("aria-pressed", "true");
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing e-cube");
+  await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+  await expect(page).toHaveURL(`${address}/deadlock?topology=torus:4x4&routing=e-cube`);
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(page).toHaveURL(opened);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(picture("numbering")).toHaveAttribute("aria-pressed", "true");
+  await expect(problem).toHaveCount(0);
+  // What both have stays.
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=up-down&show=dependencies`);
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing e-cube");
+  await expect(page.locator("[data-verdict=possible]")).toBeVisible();
+  await expect(page).toHaveURL(/routing=e-cube/);
+  await expect(page).toHaveURL(/show=dependencies/);
+  await expect(picture("dependencies")).toHaveAttribute("aria-pressed", "true");
+  // An address that asks for it is complained of, when it is opened and by back.
+  await page.goto(`${address}/deadlock?topology=torus:4x4&routing=e-cube&show=numbering`);
+  await expect(problem).toHaveText(/^`show` cannot be “numbering”: expected dependencies/);
+  await page.getByLabel("Routing, algorithm or tables").selectOption("routing up-down");
+  await expect(page.locator("[data-verdict=free]")).toBeVisible();
+  await expect(problem).toHaveCount(0);
+  await page.goBack();
+  await expect(problem).toHaveText(/^`show` cannot be “numbering”: expected dependencies/);
 });

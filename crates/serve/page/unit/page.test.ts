@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changed, format, list, numberBelow, parse, unknown, whole, wrongNumber, wrongWord } from "../src/address.ts";
+import { changed, format, list, numberBelow, parse, unknown, whole, wrongName, wrongNumber, wrongWord } from "../src/address.ts";
 import type { Curves } from "../src/api.ts";
 import { tick, withInterval } from "../src/dom.ts";
 import { scaleOf, svgOf, ticksOf } from "../src/draw/picture.ts";
@@ -14,10 +14,10 @@ test("what an address says in vain is told", () => {
   assert.equal(said("/network?topology=torus:4x4&link=3&token=abc"), "");
   assert.match(said("/network?topolgy=torus:4x4"), /^The address has “topolgy”, which makes no difference here: expected topology, /);
   assert.match(said("/?file=run.replay"), /“file”, .*: this view has none$/);
-  assert.match(said("/network?replay=run.replay&measure=foo"), /^There is no measure “foo”: expected use, /);
-  assert.equal(said("/replay?file=a.replay&speed=abc"), "There is no speed “abc”: expected 1, 5, 20, 100, 500, 2000, 10000, 100000");
-  assert.equal(said("/replay?file=a.replay&speed=20&colour=foo&by=bar"), "There is no measure “bar”: expected use, held, blocked, waited, flits, worms. There is no colour “foo”: expected message, kind, state");
-  assert.equal(said("/curves?tab=foo&log=maybe"), "There is no tab “foo”: expected values, parts, all. There is no log “maybe”: expected 0, 1");
+  assert.match(said("/network?replay=run.replay&measure=foo"), /^`measure` cannot be “foo”: expected use, /);
+  assert.equal(said("/replay?file=a.replay&speed=abc"), "`speed` cannot be “abc”: expected 1, 5, 20, 100, 500, 2000, 10000 or 100000");
+  assert.equal(said("/replay?file=a.replay&speed=20&colour=foo&by=bar"), "`by` cannot be “bar”: expected use, held, blocked, waited, flits or worms. `colour` cannot be “foo”: expected message, kind or state");
+  assert.equal(said("/curves?tab=foo&log=maybe"), "`tab` cannot be “foo”: expected values, parts or all. `log` cannot be “maybe”: expected 0 or 1");
   assert.equal(said("/curves?tab=values&log=1&hide="), "");
   assert.match(said("/network?replay=run.replay&topology=mesh:4x4"), /^“topology” makes no difference beside “replay”/);
   assert.equal(said("/network?topology=mesh:4x4&topology=mesh:3x3"), "The address has “topology” twice: the last one counts");
@@ -25,11 +25,14 @@ test("what an address says in vain is told", () => {
 
 test("values that there are not are told with those that there are", () => {
   assert.deepEqual([undefined, "", "a", "b"].map((given) => wrongWord("word", given, ["a", "b"])), ["", "", "", ""]);
-  assert.equal(wrongWord("word", "c", ["a", "b"]), "There is no word “c”: expected a, b");
-  assert.equal(wrongWord("word", "x", Array.from({ length: 14 }, (_, i) => String(i))), "There is no word “x”: expected 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more");
+  assert.deepEqual([["a"], ["a", "b"], ["a", "b", "c"]].map((words) => wrongWord("word", "x", words)), ["a", "a or b", "a, b or c"].map((expected) => `\`word\` cannot be “x”: expected ${expected}`));
+  assert.deepEqual([undefined, "", "a", "b"].map((given) => wrongName("name", given, ["a", "b"])), ["", "", "", ""]);
+  assert.equal(wrongName("name", "c", ["a", "b"]), "There is no name “c”: expected a, b");
+  assert.equal(wrongName("name", "x", Array.from({ length: 14 }, (_, i) => String(i))), "There is no name “x”: expected 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more");
   assert.deepEqual([undefined, "", "0", "15"].map((given) => wrongNumber("router", given, 16, "network")), ["", "", "", ""]);
   for (const given of ["16", "x", "-1", "1.5"]) assert.equal(wrongNumber("router", given, 16, "network"), `There is no router “${given}”: expected a number from 0 to 15`);
-  assert.equal(wrongNumber("channel", "0", 0, "network"), "There is no channel “0”: expected none, as the network has none");
+  assert.equal(wrongNumber("channel", "0", 0, "network"), "There is no channel “0”: the network has no channels");
+  assert.equal(wrongNumber("router", "x", 0, "network"), "There is no router “x”: the network has no routers");
   assert.deepEqual([numberBelow("15", 16), numberBelow("16", 16), numberBelow("x", 16)], [15, null, null]);
 });
 

@@ -114,7 +114,7 @@ pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Re
         };
         match y {
             // The request is wrong, not a place in the file.
-            Some(y) => experiment.check_measures(y).map_err(|error| without_place(&error))?,
+            Some(y) => experiment.check_quantity(y).map_err(|error| without_place(&error))?,
             None => experiment.check_measured().map_err(Refusal::bad_input)?,
         }
         let figure = experiment.figure().map(|figure| Figure { y: y.unwrap_or(figure.y), ..figure });

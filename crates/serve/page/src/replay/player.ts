@@ -187,7 +187,7 @@ export class Player {
   #refuseCycle(text: string): void {
     this.#cycleField.value = text;
     this.#cycleField.setAttribute("aria-invalid", "true");
-    const why = `${noSuch("cycle", text.trim(), `a number from 0 to ${figure(this.#end)}`)}.`;
+    const why = `${noSuch("cycle", text.trim(), `expected a number from 0 to ${figure(this.#end)}`)}.`;
     this.#noCycle.textContent = why;
     this.#around.announce?.(why);
   }
@@ -843,15 +843,16 @@ export class Player {
     const { network, space } = this.#replay;
     const { kind, message, worm, node, link } = this.#filter;
     // What cannot be stays in its field, with what is expected; the address keeps what can be.
-    const field = (label: string, key: "worm" | "message" | "node" | "link", shown: string, read: (text: string) => number | null, expected: string, props: Record<string, unknown>): HTMLElement => {
+    const field = (label: string, key: "worm" | "message" | "node" | "link", shown: string, read: (text: string) => number | null, there: string, props: Record<string, unknown>): HTMLElement => {
       const given = this.#query[key];
+      const complaint = (text: string): string => `${noSuch(label.toLowerCase(), text, there)}.`;
       const wrong = this.#wrong.get(key) ?? (given !== undefined && this.#filter[key] === null ? given : undefined);
       const made = input(label, wrong ?? shown, (text) => {
         const value = text === "" ? null : read(text);
         if (text !== "" && value === null) this.#wrong.set(key, text);
         else this.#wrong.delete(key);
         if (text !== "" && value === null) {
-          this.#around.announce?.(`${label} is “${text}”; expected ${expected}`);
+          this.#around.announce?.(complaint(text));
           this.#showFilters();
           return;
         }
@@ -859,7 +860,7 @@ export class Player {
         if (key === "worm" && value !== null) void this.#findWorm(value, true);
         this.#backToStage();
       }, props);
-      return wrong === undefined ? made : complain(made, `${noSuch(label.toLowerCase(), wrong, expected)}.`);
+      return wrong === undefined ? made : complain(made, complaint(wrong));
     };
     const below = (count: number) => (text: string): number | null => numberBelow(text, count);
     const { counts } = this.#replay.header;
@@ -871,10 +872,10 @@ export class Player {
         "Show",
         choice("Messages", KINDS.map((value) => ({ value, text: value === "all" ? "all" : `${value}s` })), kind, (value) => this.#change({ kind: value === "all" ? null : value })),
         h("div", { class: "fields" },
-          field("Worm", "worm", worm === null ? "" : String(worm), below(counts.worms), numbersBelow(counts.worms, "run"), numeric),
-          field("Message", "message", message === null ? "" : String(message), below(counts.messages), numbersBelow(counts.messages, "run"), numeric),
-          field("Node", "node", node === null ? "" : network.nodeLabel(node), (text) => network.findNode(text), `a node from ${network.nodeLabel(0)} to ${network.nodeLabel(nodes - 1)}`, { placeholder: network.nodeLabel(0) }),
-          field("Channel", "link", link === null ? "" : space.label(network, link), (text) => network.findLink(text) ?? below(space.size)(text), `${numbersBelow(space.size, "network")}${network.links > 0 ? `, or ends such as ${network.linkLabel(0)}` : ""}`, { placeholder: network.links > 0 ? network.linkLabel(0) : "" })),
+          field("Worm", "worm", worm === null ? "" : String(worm), below(counts.worms), numbersBelow("worm", counts.worms, "run"), numeric),
+          field("Message", "message", message === null ? "" : String(message), below(counts.messages), numbersBelow("message", counts.messages, "run"), numeric),
+          field("Node", "node", node === null ? "" : network.nodeLabel(node), (text) => network.findNode(text), `expected a node from ${network.nodeLabel(0)} to ${network.nodeLabel(nodes - 1)}`, { placeholder: network.nodeLabel(0) }),
+          field("Channel", "link", link === null ? "" : space.label(network, link), (text) => network.findLink(text) ?? below(space.size)(text), `${numbersBelow("channel", space.size, "network")}${network.links > 0 ? `, or ends such as ${network.linkLabel(0)}` : ""}`, { placeholder: network.links > 0 ? network.linkLabel(0) : "" })),
         select("Colours", [{ value: "message", text: "a message each" }, { value: "kind", text: "multicast or unicast" }, { value: "state", text: "moving or waiting" }], this.#colouring(), (value) => this.#change({ colour: value === "message" ? null : value })),
         this.#legend(),
         checkbox("Channels below by how busy they are", this.#query.measure !== undefined, (on) => this.#change({ measure: on ? "use" : null })),

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { changed, format, list, noSuch, TABS, wrongWord } from "../address.ts";
+import { changed, format, list, noSuch, TABS, wrongName } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, post } from "../api.ts";
 import type { CurvePoint, Curves, Distribution, Recorded, Tabled } from "../api.ts";
@@ -23,6 +23,8 @@ const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 4], [10, 4, 2, 4
 
 export function curves(page: Page, first: Query): View {
   let query = first;
+  /** Whether the address of these curves was opened, and not made by what was chosen here. */
+  let opened = true;
   let shown: { key: string; curves: Curves } | null = null;
   let plot: uPlot | null = null;
   let small: uPlot | null = null;
@@ -43,15 +45,29 @@ export function curves(page: Page, first: Query): View {
   /** Whether the vertical axis is logarithmic: as the address says, or else the experiment. */
   const isLog = (): boolean => query.log === "1" || (query.log !== "0" && (shown?.curves.y.log ?? false));
 
+  /** Which curves are asked for. */
+  const asked = (): string => JSON.stringify([experiment(), store(), query.y]);
+
   const change = (changes: Record<string, string | number | null>, again = true): void => {
+    const before = asked();
     query = changed(query, changes);
+    if (asked() !== before) opened = false;
     page.set(changes);
     if (again) load();
   };
 
   const load = (): void => {
+    // What is awaited is of an address that was left.
+    giveUp(chart);
     controls();
     const [file, from] = [experiment(), store()];
+    const key = asked();
+    if (shown?.key === key) {
+      show();
+      return;
+    }
+    // Not before: what is still wrong would be read out again.
+    page.wrong([]);
     if (!file || !from) {
       plot?.destroy();
       plot = null;
@@ -68,12 +84,6 @@ export function curves(page: Page, first: Query): View {
       lower.replaceChildren();
       return;
     }
-    const key = JSON.stringify([file, from, query.y]);
-    if (shown?.key === key) {
-      show();
-      return;
-    }
-    page.wrong([]);
     void awaiting(chart, "Reading the store", (signal) => get<Curves | Tabled>("/api/curves", { experiment: file, store: from, y: query.y }, signal), (found) => {
       page.title(found.title);
       if (!hasPlot(found)) {
@@ -88,6 +98,7 @@ export function curves(page: Page, first: Query): View {
         return;
       }
       shown = { key, curves: found };
+      if (!opened) drop();
       // Its names may be others.
       legend.replaceChildren();
       controls();
@@ -100,6 +111,14 @@ export function curves(page: Page, first: Query): View {
         lower.replaceChildren();
       }
     });
+  };
+
+  /** Leaves out of the address what these curves do not have: whoever chose them did not ask for it. */
+  const drop = (): void => {
+    const names = new Set(shown?.curves.series.map(({ name }) => name));
+    const changes = { hide: list(query.hide, ";").filter((name) => names.has(name)).join(";"), point: chosen() ? query.point : null };
+    query = changed(query, changes);
+    page.set(changes, true);
   };
 
   const controls = (): void => {
@@ -119,8 +138,8 @@ export function curves(page: Page, first: Query): View {
     const { series } = shown.curves;
     const [some] = series.flatMap(({ name, points }) => points.map((point) => idOf(name, point)));
     page.wrong([
-      ...list(query.hide, ";").map((name) => wrongWord("curve", name, series.map(({ name }) => name))),
-      query.point && !chosen() ? noSuch("point", query.point, `one such as ${some}`) : "",
+      ...list(query.hide, ";").map((name) => wrongName("curve", name, series.map(({ name }) => name))),
+      query.point && !chosen() ? noSuch("point", query.point, `expected one such as ${some}`) : "",
     ]);
     draw();
     showLegend(null);
@@ -532,6 +551,7 @@ export function curves(page: Page, first: Query): View {
     element,
     update(next) {
       query = next;
+      opened = true;
       load();
     },
     end() {

@@ -33,6 +33,8 @@ interface Shown {
 
 export function deadlock(page: Page, first: Query): View {
   let query = first;
+  /** Whether the address of this analysis was opened, and not made by what was chosen here. */
+  let opened = true;
   const picture = h("div", { class: "stage" });
   const panel = h("aside", { class: "panel", "aria-label": "What the analysis says" });
   const chooser = h("div", null);
@@ -60,15 +62,19 @@ export function deadlock(page: Page, first: Query): View {
     if (!given.algorithm && !given.routing && !given.tables && !given.multicast_tables) given.routing = "e-cube";
     return given;
   };
+  /** Which analysis is asked for. */
+  const keyOf = (): string => JSON.stringify([parameters(), failed()]);
   const change = (changes: Record<string, string | number | null>): void => {
+    const before = keyOf();
     query = changed(query, changes);
+    if (keyOf() !== before) opened = false;
     page.set(changes);
     load();
   };
 
   const load = (): void => {
     const given = parameters();
-    const key = JSON.stringify([given, failed()]);
+    const key = keyOf();
     choose();
     if (key === asked && shown) {
       show();
@@ -101,6 +107,11 @@ export function deadlock(page: Page, first: Query): View {
         edges = null;
         outgoing = null;
         beat = 0;
+        if (!opened && !layersOf(analysis).some(({ value }) => value === wanted())) {
+          // Whoever chose this analysis did not ask it for the picture of the one before.
+          query = changed(query, { show: null });
+          page.set({ show: null }, true);
+        }
         if (!same || !view) {
           view?.end();
           view = new NetworkView(shown.network, { draw, describe, label: `${data.name}, with what can block worms. The list beside it says the same.` });
@@ -124,9 +135,17 @@ export function deadlock(page: Page, first: Query): View {
 
   const wanted = (): string => query.show ?? "";
 
+  /** What the picture can show. */
+  const layersOf = ({ deadlock_free, prohibited, numbering, loads }: Analysis): { value: string; text: string }[] => {
+    const layers = [{ value: "", text: !deadlock_free ? "the cycle" : prohibited ? "turns" : "the network" }, { value: "dependencies", text: "dependencies" }];
+    if (numbering) layers.push({ value: "numbering", text: "numbering" });
+    if (loads) layers.push({ value: "load", text: "load" });
+    return layers;
+  };
+
   const needEdges = (): void => {
     const given = parameters();
-    const key = JSON.stringify([given, failed()]);
+    const key = keyOf();
     if (edges && edgesOf === key) return;
     edgesOf = key;
     get<Dependencies>("/api/dependencies", { ...given, failed: failed() }).then(
@@ -192,10 +211,8 @@ export function deadlock(page: Page, first: Query): View {
     const { network, analysis } = shown;
     window.clearInterval(timer);
     const numbers = analysis.numbering;
-    const layers = [{ value: "", text: !analysis.deadlock_free ? "the cycle" : analysis.prohibited ? "turns" : "the network" }, { value: "dependencies", text: "dependencies" }];
-    if (numbers) layers.push({ value: "numbering", text: "numbering" });
-    if (analysis.loads) layers.push({ value: "load", text: "load" });
-    page.wrong([wrongWord("picture", wanted(), layers.map(({ value }) => value).filter((value) => value !== ""))]);
+    const layers = layersOf(analysis);
+    page.wrong([wrongWord("show", wanted(), layers.map(({ value }) => value).filter((value) => value !== ""))]);
     const layer = layers.some((option) => option.value === wanted()) ? wanted() : "";
     let most = 0;
     if (layer === "numbering" && numbers) {
@@ -234,7 +251,7 @@ export function deadlock(page: Page, first: Query): View {
     if (analysis.groups) entries.push(["groups", `${figure(analysis.groups.length)} (branching: ${analysis.branching})`]);
     if (analysis.blame) entries.push(["to blame", blameLine(analysis.blame)]);
     if (analysis.irreducible !== null) entries.push(["all needed", analysis.irreducible ? "yes" : "no"]);
-    if (edges && edgesOf === JSON.stringify([parameters(), failed()])) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
+    if (edges && edgesOf === keyOf()) entries.push(["dependencies", `${figure(edges.edges.length)}${edges.further ? ", and more between stops and branches" : ""}${edges.divided ? ", virtual channels of a channel taken together" : ""}`]);
     const layerWords: Record<string, Child> = {
       "": analysis.prohibited ? "Orange arcs are prohibited turns, in both directions." : null,
       dependencies: edges && edges.edges.length > DRAWN ? `Too many to draw at once: point at a channel to see what worms that hold it may wait for.` : "An arrow leads from a channel to one that a worm that holds it may wait for. Point at a channel to see its own.",
@@ -406,6 +423,7 @@ export function deadlock(page: Page, first: Query): View {
     element,
     update(next) {
       query = next;
+      opened = true;
       load();
     },
     end() {

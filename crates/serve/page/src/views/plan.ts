@@ -1,6 +1,6 @@
 // Which worms a multicast sends: a source and destinations by clicks, algorithms side by side.
 
-import { changed, format, list, wrongWord } from "../address.ts";
+import { changed, format, list, wrongName } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, isAborted } from "../api.ts";
 import type { Catalogue, NetworkData, Plan } from "../api.ts";
@@ -182,7 +182,7 @@ export function plan(page: Page, first: Query): View {
     controls();
     const wanted = algorithms();
     // Algorithms that are asked to take it say so themselves.
-    page.wrong(all && !wanted.some(routingOf) ? [wrongWord("routing", query.routing, all.routings.map(({ name }) => name))] : []);
+    page.wrong(all && !wanted.some(routingOf) ? [wrongName("routing", query.routing, all.routings.map(({ name }) => name))] : []);
     for (const [name, card] of cards) {
       if (wanted.includes(name)) continue;
       card.asking?.abort();
