@@ -98,7 +98,7 @@ impl From<serde_json::Error> for Failure {
 /// Shows help or the version, which were asked for, on `out`, and mistakes on standard error.
 pub(crate) fn show_usage(usage: &clap::Error, out: &mut impl Write) -> Result<(), Failure> {
     if usage.use_stderr() {
-        match usage::explained(usage) {
+        match usage::explained(usage, &std::env::args_os().collect::<Vec<_>>()) {
             Some(message) => drop(writeln!(io::stderr(), "error: {message}\n\nFor more information, try '--help'.")),
             None => drop(usage.print()),
         }

@@ -47,8 +47,8 @@ pub(crate) fn with_negative_numbers(
 const SHORT: usize = 8;
 
 /// What is wrong with the value of an argument, in plain words: what was meant, or else a short list of what is possible. `None` if
-/// something else is wrong.
-pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
+/// something else is wrong. `words` are all that were given.
+pub(crate) fn explained(usage: &clap::Error, words: &[OsString]) -> Option<String> {
     let text = |kind| match usage.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -69,7 +69,7 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         // What merely has some letters in common is not meant.
         let unlike = || meant.is_some_and(|meant| nearest(unknown, [&*meant]).is_none());
         return of_another_command(unknown)
-            .or_else(|| without_its_option(usage, unknown))
+            .or_else(|| without_its_option(usage, unknown, words))
             .or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
     }
     let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
@@ -140,17 +140,24 @@ fn of_another_command(unknown: &str) -> Option<String> {
     Some(format!("unexpected argument '{unknown}': it is an option of {those}{instead}"))
 }
 
-/// Of which option of the command a value is that was given without one.
-fn without_its_option(usage: &clap::Error, value: &str) -> Option<String> {
+/// Suggests the option for a value that was given without one, if there is one that fits and is not given.
+fn without_its_option(usage: &clap::Error, value: &str, words: &[OsString]) -> Option<String> {
     let line = usage.get(ContextKind::Usage).filter(|_| !value.starts_with('-'))?.to_string();
     let command = commands::command();
     let own = line.split_whitespace().find_map(|word| command.find_subcommand(word))?;
-    let is_for = |option: &&clap::Arg| {
-        option.get_possible_values().iter().any(|name| name.matches(value, false))
-            || option.get_long() == Some("topology") && value.parse::<TopologySpec>().is_ok()
+    let is_shape = value.parse::<TopologySpec>().is_ok_and(|spec| !matches!(spec, TopologySpec::File(..)));
+    let fits = |option: &&clap::Arg| {
+        let long = option.get_long().unwrap_or_default();
+        let is_given = |word: &OsString| {
+            let name = word.to_str().and_then(|word| word.strip_prefix("--"));
+            name.is_some_and(|name| name.split('=').next() == Some(long))
+        };
+        let is_one = option.get_possible_values().iter().any(|name| name.matches(value, false));
+        (is_one || long == "topology" && is_shape) && !words.iter().any(is_given)
     };
-    let option = own.get_arguments().find(is_for)?.get_long()?;
-    Some(format!("unexpected argument '{value}': did you mean `--{option} {value}`?"))
+    let mut all = own.get_arguments().filter(fits);
+    let (Some(option), None) = (all.next(), all.next()) else { return None };
+    Some(format!("unexpected argument '{value}': did you mean `--{} {value}`?", option.get_long()?))
 }
 
 /// Another option that takes names, of which this is one, if it is a long list.
@@ -212,7 +219,7 @@ mod tests {
     fn a_value_that_is_missing_has_no_list_where_there_is_none() {
         let command = commands::command();
         let words = ["wormcast", "man", "--out", ""].map(OsString::from);
-        let said = explained(&command.try_get_matches_from(words).unwrap_err()).unwrap();
+        let said = explained(&command.try_get_matches_from(&words).unwrap_err(), &words).unwrap();
         assert_eq!(said, "a value is required for '--out <FOLDER>' but none was supplied");
     }
 
@@ -234,7 +241,7 @@ mod tests {
         let said = |line: &str| {
             let command = commands::command();
             let words = with_negative_numbers(&command, line.split(' ').map(OsString::from));
-            explained(&command.try_get_matches_from(words).unwrap_err()).unwrap()
+            explained(&command.try_get_matches_from(&words).unwrap_err(), &words).unwrap()
         };
         let start = "wormcast routing --topology mesh:2x2";
         assert_eq!(
@@ -266,6 +273,13 @@ mod tests {
             ("plan dual-path", "'dual-path': did you mean `--algorithm dual-path`?"),
         ] {
             assert_eq!(said(&format!("wormcast {line}")), format!("unexpected argument {meant}"));
+        }
+        // A file may be anything, and what is given is not given again.
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for line in ["routing Cargo.toml", "routing --topology mesh:4x4 torus:4x4"] {
+            let words = words(&format!("wormcast {line}"));
+            let wrong = commands::command().try_get_matches_from(&words).unwrap_err();
+            assert!(explained(&wrong, &words).is_none_or(|said| !said.contains("--topology")), "{line}");
         }
         assert_eq!(
             said("wormcast sweep --reachable 3"),

@@ -523,7 +523,7 @@ impl Document {
         for (name, value) in tree {
             let key = format!("{path}{}", name.get_ref());
             match value.get_ref() {
-                // The schema, which is long to make, is for the few that look like this.
+                // The schema takes long to build, so only tables of this form ask for it.
                 DeValue::Table(inner) if is_wrapped_name(inner) && takes_names_alone(&key) => {
                     let expected = names_of(&key);
                     let message = format!("`{key}` is a table: expected one of {}", expected.join(", "));
@@ -691,9 +691,13 @@ pub(crate) fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
     }
 }
 
-/// Whether a table is the long form of a name, `{ NAME = {} }`.
+/// Whether a table is the long form of a name, `{ NAME = {} }` or `{ NAME = [] }`.
 fn is_wrapped_name(table: &Tree<'_>) -> bool {
-    let is_empty = |value: &Value<'_>| matches!(value.get_ref(), DeValue::Table(inner) if inner.is_empty());
+    let is_empty = |value: &Value<'_>| match value.get_ref() {
+        DeValue::Table(inner) => inner.is_empty(),
+        DeValue::Array(inner) => inner.is_empty(),
+        _ => false,
+    };
     table.len() == 1 && table.values().all(is_empty)
 }
 

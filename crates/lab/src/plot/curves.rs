@@ -19,19 +19,15 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     let empty = || PlotError::Empty { x: figure.x.clone() };
     let marked: Vec<(&PointSummary, Mark)> =
         summaries.iter().filter_map(|summary| Some((summary, mark(figure, summary)?))).collect();
-    // Where a replication deadlocked, nothing is measured: no load, for one.
-    let placeless: Vec<&PointSummary> = summaries
-        .iter()
-        .filter(|summary| summary.outcome == Outcome::Deadlocked && mark(figure, summary).is_none())
-        .collect();
+    let placeless: Vec<&PointSummary> = summaries.iter().filter(|summary| is_placeless(figure, summary)).collect();
     if marked.is_empty() {
-        return Err(empty());
+        return Err(if placeless.is_empty() { empty() } else { PlotError::Deadlocked { x: figure.x.clone() } });
     }
     let quantity = Quantity::named(&figure.x);
     let measured = quantity.is_some();
     let measured_before = quantity.is_some_and(|quantity| quantity.kind() != Kind::Simulated);
     let shown = |mark: &Mark| is_shown(figure, mark);
-    let legend = Legend::new(figure, &marked);
+    let legend = Legend::of(figure, summaries);
     let mut curves: Vec<Curve> = Vec::new();
     for (summary, mark) in marked.iter().filter(|(_, mark)| shown(mark)) {
         let label = legend.label(summary);
@@ -40,7 +36,7 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
             None => curves.push(Curve { label, marks: vec![*mark] }),
         }
     }
-    let placeless = deadlocked(placeless.into_iter().map(|summary| legend.label(summary)));
+    let placeless = deadlocked(&figure.x, placeless.into_iter().map(|summary| legend.label(summary)));
     let hidden = marked.iter().filter(|(_, mark)| !shown(mark)).count();
     if curves.is_empty() {
         let logarithmic = [(figure.log_x, figure.x.as_str()), (figure.log_y, figure.y.name())];
@@ -105,8 +101,13 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     }
 }
 
-/// How many points of which curves have no place along an axis that is measured, since they are deadlocked; `None` if none is.
-fn deadlocked(labels: impl Iterator<Item = String>) -> Option<String> {
+/// Whether a point has no place along a measured axis because it is deadlocked: nothing is measured there.
+fn is_placeless(figure: &Figure, summary: &PointSummary) -> bool {
+    summary.outcome == Outcome::Deadlocked && mark(figure, summary).is_none()
+}
+
+/// A note that counts the deadlocked points of each curve that cannot be placed on a measured axis.
+fn deadlocked(x: &str, labels: impl Iterator<Item = String>) -> Option<String> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for label in labels {
         match counts.iter_mut().find(|(known, _)| *known == label) {
@@ -116,17 +117,17 @@ fn deadlocked(labels: impl Iterator<Item = String>) -> Option<String> {
     }
     let of = |(label, count): &(String, usize)| {
         let points = format!("{count} {}", if *count == 1 { "point" } else { "points" });
-        if label.is_empty() { points } else { format!("{label} at {points}") }
+        if label.is_empty() { points } else { format!("{label} ({points})") }
     };
     let all: Vec<String> = counts.iter().map(of).collect();
-    (!all.is_empty()).then(|| format!("deadlocked, with nothing measured along this axis: {}", all.join(", ")))
+    (!all.is_empty()).then(|| format!("not shown, since deadlocked runs have no `{x}`: {}", all.join(", ")))
 }
 
 /// The marks of a figure with their labels and the summaries that they are of: those that a plot shows, in the order of the summaries.
 pub(crate) fn placed<'s>(figure: &Figure, summaries: &'s [PointSummary]) -> Vec<(String, &'s PointSummary, Mark)> {
     let marked: Vec<(&PointSummary, Mark)> =
         summaries.iter().filter_map(|summary| Some((summary, mark(figure, summary)?))).collect();
-    let legend = Legend::new(figure, &marked);
+    let legend = Legend::of(figure, summaries);
     let there = marked.into_iter().filter(|(_, mark)| is_shown(figure, mark));
     there.map(|(summary, mark)| (legend.label(summary), summary, mark)).collect()
 }
@@ -146,11 +147,14 @@ struct Legend {
 }
 
 impl Legend {
-    fn new(figure: &Figure, marked: &[(&PointSummary, Mark)]) -> Self {
+    /// Of what has a mark, or would have if it were not deadlocked.
+    fn of(figure: &Figure, summaries: &[PointSummary]) -> Self {
+        let is_there = |summary: &&PointSummary| mark(figure, summary).is_some() || is_placeless(figure, summary);
+        let there: Vec<&PointSummary> = summaries.iter().filter(is_there).collect();
         let series = figure.series.as_deref();
-        let first = marked.first().map_or(&[][..], |(summary, _)| &summary.coordinates);
+        let first = there.first().map_or(&[][..], |summary| &summary.coordinates);
         let varies = |of: &Coordinate| {
-            marked.iter().any(|(summary, _)| summary.coordinate(&of.key).is_some_and(|other| other.value != of.value))
+            there.iter().any(|summary| summary.coordinate(&of.key).is_some_and(|other| other.value != of.value))
         };
         let told = first.iter().filter(|of| figure.along.as_deref() != Some(of.key.as_str()));
         let (mut keys, mut common) = (Vec::new(), Vec::new());

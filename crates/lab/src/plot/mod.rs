@@ -63,6 +63,12 @@ pub enum PlotError {
         /// What runs along the horizontal axis.
         x: String,
     },
+    /// All points are deadlocked, and what is along the axis is measured.
+    #[error("there is nothing to plot: deadlocked runs have no `{x}`")]
+    Deadlocked {
+        /// What runs along the horizontal axis.
+        x: String,
+    },
     /// No value is positive, as logarithmic axes require.
     #[error("there is nothing to plot: no point has `{}` above 0, as logarithmic axes need", .along.join("` and `"))]
     NotPositive {
@@ -77,7 +83,7 @@ pub enum PlotError {
 impl PlotError {
     /// Whether there is nothing to draw, which says nothing against what else there is.
     pub fn is_empty(&self) -> bool {
-        matches!(self, Self::Empty { .. } | Self::NotPositive { .. })
+        matches!(self, Self::Empty { .. } | Self::Deadlocked { .. } | Self::NotPositive { .. })
     }
 }
 

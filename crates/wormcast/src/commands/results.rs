@@ -166,11 +166,11 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// What a store has that says nothing of an experiment's points, for a message: nothing, or replications that do not count without the first.
+/// Why a store has no results to show: it is empty, or lacks first replications.
 pub(crate) fn has_nothing_of(points: &[Point], store: &Store, file: &str) -> String {
     let has_rows = |point: &Point| store.load(&point.spec.config_hash()).is_ok_and(|rows| !rows.is_empty());
     if points.iter().any(has_rows) {
-        format!("has later replications of {file}, but of no point the first")
+        format!("has replications of {file}, but not the first one of any point")
     } else {
         format!("has no results of {file}")
     }

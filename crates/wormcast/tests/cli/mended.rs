@@ -653,6 +653,7 @@ fn a_list_is_no_table() {
         ("stop=[0.9]", "`stop` is a list: expected a table"),
         ("timing=[]", "`timing` is a list: expected a table"),
         ("run.mode={steady={}}", "`run.mode` is a table: expected one of steady, "),
+        ("run.mode={steady=[]}", "`run.mode` is a table: expected one of steady, "),
         ("engine={auto={}}", "`engine` is a table: expected one of auto, "),
         ("switching.selection={random={}}", "`switching.selection` is a table: expected one of first, "),
         ("options.greedy={rows={}}", "`options.greedy` is a table: expected one of columns, rows"),

@@ -449,7 +449,7 @@ fn a_store_without_first_replications_is_not_said_to_have_none() {
     drop(store);
     for command in ["plot", "report"] {
         let said = folder.run(&[command, "small.toml", "--store", "results/store.db"]).bad_input();
-        assert!(said.contains(", but of no point the first: run `wormcast sweep small.toml"), "{said}");
+        assert!(said.contains(", but not the first one of any point: run `wormcast sweep small.toml"), "{said}");
     }
 }
 

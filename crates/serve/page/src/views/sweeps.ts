@@ -128,6 +128,10 @@ export function sweeps(page: Page, first: Query): View {
   const endEvents = page.listen("sweep", (data) => {
     const sweep = data as Sweep;
     const before = known.find((other) => other.id === sweep.id);
+    // One that is resumed has another number, and stands for the one before.
+    const resumed = known.filter((other) => other.id !== sweep.id && other.experiment === sweep.experiment && other.store === sweep.store);
+    for (const { id } of resumed) cards.querySelector(`[data-sweep="${CSS.escape(id)}"]`)?.remove();
+    known = known.filter((other) => !resumed.includes(other));
     known = before ? known.map((other) => (other.id === sweep.id ? sweep : other)) : [sweep, ...known];
     const there = cards.querySelector(`[data-sweep="${CSS.escape(sweep.id)}"]`);
     const next = card(sweep);
