@@ -215,7 +215,7 @@ fn a_comparison_decides_within_its_budget() {
     );
 }
 
-/// Loads are added beside what is certain, and not ever closer to each other between loads at which the order is open: there, replications decide.
+/// Loads are added next to what is certain. Between loads at which the order is open, no more are added: replications decide there.
 #[test]
 fn a_larger_budget_decides_more_of_a_crossing() {
     let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.1, 0.5]";
@@ -226,18 +226,6 @@ fn a_larger_budget_decides_more_of_a_crossing() {
     for budget in [100, 300, 1000] {
         let compared = compare_series(&experiment, &[], None, Some(budget), jobs(), &mut store, &mut ()).unwrap();
         let (crossings, points) = (&compared.comparison.crossings, &compared.comparison.points);
-        println!(
-            "{budget}: {:?} {crossings:?} {:?}",
-            compared.comparison.decision,
-            points
-                .iter()
-                .map(|p| (
-                    p.at.clone(),
-                    p.best.clone(),
-                    p.standings[0].difference.or(p.standings[1].difference).map(|d| (d.count, d.mean, d.half_width))
-                ))
-                .collect::<Vec<_>>()
-        );
         let mut xs: Vec<f64> = points.iter().map(|point| point.at.parse().unwrap()).collect();
         xs.sort_by(f64::total_cmp);
         assert!(xs.len() <= 24 && xs.windows(2).all(|pair| pair[1] - pair[0] >= 0.004 * pair[1]), "{xs:?}");
