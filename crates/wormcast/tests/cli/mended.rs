@@ -1695,6 +1695,15 @@ fn a_damaged_store_of_several_experiments_gives_what_is_left_of_one() {
         assert_eq!(folder.run(&["sweep", file, "--store=all.db"]).code, 0);
     }
     let bytes = folder.bytes("all.db");
+    // A point whose description is lost may be the experiment's.
+    folder.write("lost.db", &bytes);
+    let store = rusqlite::Connection::open(folder.path().join("lost.db")).unwrap();
+    let lost =
+        store.execute("UPDATE points SET description = x'00' WHERE description LIKE '%\"seed\":1000%'", []).unwrap();
+    drop(store);
+    assert_eq!(lost, 1);
+    let merged = folder.run(&["merge", "lost.db", "--store=found.db", "--experiment=one.toml"]);
+    assert!(!merged.stderr.contains("of other settings"), "{merged:?}");
     let mut read = 0;
     for part in 60..100 {
         folder.write("cut.db", &bytes[..bytes.len() * part / 100]);
