@@ -239,6 +239,22 @@ fn a_larger_budget_decides_more_of_a_crossing() {
 }
 
 #[test]
+fn no_value_fits_between_whole_numbers() {
+    let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.multicast.destinations = [4, 6]";
+    let set = ["timing.startup=20", "traffic.arrivals.rate=0.34", "plot.x='traffic.multicast.destinations'"];
+    let set = set.map(|given| Override::set(given).unwrap());
+    let mesh = MESH.replace("traffic.multicast.destinations = 4\n", "");
+    let experiment = Experiment::parse("mesh.toml", &format!("{mesh}{text}\n"), &set).unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let compared = compare_series(&experiment, &[], None, Some(400), jobs(), &mut store, &mut ()).unwrap();
+    let crossing = &compared.comparison.crossings[0];
+    assert_eq!((crossing.from, crossing.to), (4.0, 5.0));
+    let decision = compared.comparison.decision.unwrap();
+    assert!(decision.stuck && !decision.done && decision.needed.is_none(), "{decision:?}");
+    assert!(decision.spent < 400 && compared.comparison.points[1].added, "{decision:?}");
+}
+
+#[test]
 fn a_few_pairs_that_happen_to_agree_do_not_end_a_decision() {
     // Of three pairs the mean difference is close to 0 now and then, and would ask for millions of them.
     let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.25]";
