@@ -120,7 +120,7 @@ fn deadlocked(x: &str, labels: impl Iterator<Item = String>) -> Option<String> {
         if label.is_empty() { points } else { format!("{label} ({points})") }
     };
     let all: Vec<String> = counts.iter().map(of).collect();
-    (!all.is_empty()).then(|| format!("not shown, since deadlocked runs have no `{x}`: {}", all.join(", ")))
+    (!all.is_empty()).then(|| format!("not shown, since deadlocked runs have no {x}: {}", all.join(", ")))
 }
 
 /// The marks of a figure with their labels and the summaries that they are of: those that a plot shows, in the order of the summaries.

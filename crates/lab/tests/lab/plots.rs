@@ -232,7 +232,7 @@ fn deadlocks_are_crosses() {
     // What deadlocked was offered no load that could be measured.
     let (figure, summaries) = results(&["plot.x=offered_load"], run);
     let lost = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
-    let note = format!("not shown, since deadlocked runs have no `offered_load`: column-path ({lost} points)");
+    let note = format!("not shown, since deadlocked runs have no offered_load: column-path ({lost} points)");
     assert!(lost > 1 && plot_of(&figure, &summaries).unwrap().svg.contains(&note), "{lost}");
     assert!(plot_data(&figure, &summaries).unwrap().notes.contains(&note));
     let (figure, summaries) = results(&["plot.x=offered_load"], synthetic::deadlocked);
