@@ -161,9 +161,9 @@ impl Work<'_> {
         let mut stuck: BTreeSet<String> = BTreeSet::new();
         loop {
             let (comparison, arenas) = self.settings.ranked(experiment, &measured.points, &measured.runs);
-            let ranking = Ranking { settings: self.settings, comparison: &comparison, arenas: &arenas, measured };
+            let ranking =
+                Ranking { settings: self.settings, comparison: &comparison, arenas: &arenas, measured, stuck: &stuck };
             let (mut steps, needed) = ranking.steps(experiment, &own, &pairs);
-            steps.retain(|step| !matches!(&step.what, Addition::Replications(point, _) if stuck.contains(point)));
             if steps.is_empty() {
                 let done = ranking.is_decided(&own, &pairs);
                 return Ok(Decided { done, stuck: !done, needed: None });
@@ -205,6 +205,8 @@ struct Ranking<'r> {
     /// By point of the comparison.
     arenas: &'r [Arena],
     measured: &'r Measured,
+    /// Points at which further replications come to nothing.
+    stuck: &'r BTreeSet<String>,
 }
 
 impl Ranking<'_> {
@@ -230,8 +232,7 @@ impl Ranking<'_> {
                     let step = self.value(next);
                     // Each halves the gap.
                     let halvings = (share / NARROW_GAP).log2().ceil().max(1.0) as u64;
-                    let needed = by_value.entry(value.to_bits()).or_default();
-                    *needed = step.whole.saturating_mul(halvings).max(*needed);
+                    raise(&mut by_value, value.to_bits(), step.whole.saturating_mul(halvings));
                     steps.push(step);
                     is_narrowed = true;
                 }
@@ -244,10 +245,7 @@ impl Ranking<'_> {
             open.sort_by_key(|(_, step)| step.whole);
             // The most expensive one may stay open, and values that are to come may spare others.
             let needed = if is_narrowed { 0 } else { open.len().saturating_sub(1).max(1) };
-            for (point, step) in open.iter().take(needed) {
-                let needed = by_point.entry(*point).or_default();
-                *needed = step.whole.max(*needed);
-            }
+            open.iter().take(needed).for_each(|(point, step)| raise(&mut by_point, *point, step.whole));
             steps.extend(open.into_iter().map(|(_, step)| step));
         }
         let own_points = || self.comparison.points.iter().enumerate().filter(|(_, point)| own.contains(&point.at));
@@ -260,8 +258,7 @@ impl Ranking<'_> {
         let best = own_points().filter_map(|(index, point)| Some((index, to_best(point)?)));
         for (point, lacking) in lost.chain(best) {
             let Some(step) = self.replications(point, lacking) else { continue };
-            let needed = by_point.entry(point).or_default();
-            *needed = step.whole.max(*needed);
+            raise(&mut by_point, point, step.whole);
             steps.push(step);
         }
         let at_least = !by_value.is_empty();
@@ -312,7 +309,7 @@ impl Ranking<'_> {
         lacking(&arena.difference(a, b).filter(|_| arena.compared(a, b).is_none())?)
     }
 
-    /// The next round of the replications that a decision lacks at a point.
+    /// The next round of the replications that a decision lacks at a point; `None` if they come to nothing.
     fn replications(&self, point: usize, lacking: u64) -> Option<Step> {
         let (comparison, point) = (self.comparison, &self.comparison.points[point]);
         let with_mean = self.measured.points.iter().zip(&self.measured.runs).filter(|(_, runs)| has_mean(runs));
@@ -323,6 +320,9 @@ impl Ranking<'_> {
         });
         let at: Vec<(&Point, &PointRuns)> = at.collect();
         let label = beside(at.first()?.0, &self.settings.key);
+        if self.stuck.contains(&label) {
+            return None;
+        }
         let there = at.iter().map(|(_, runs)| runs.runs.len() as u64).max()?;
         let next = next_round(lacking, there);
         let price_of = |more: u64| {
@@ -332,6 +332,12 @@ impl Ranking<'_> {
         let what = Addition::Replications(label, usize::try_from(there + next).ok()?);
         Some(Step { price: price_of(next), whole: price_of(lacking), what })
     }
+}
+
+/// Counts what several decisions need in common once: as much as the one that needs most.
+fn raise<K: Ord>(needed: &mut BTreeMap<K, u64>, of: K, replications: u64) {
+    let needed = needed.entry(of).or_default();
+    *needed = replications.max(*needed);
 }
 
 /// Where two series change places.

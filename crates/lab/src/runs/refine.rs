@@ -37,9 +37,7 @@ impl Gap {
         let short = format!("{middle:.3e}").parse().unwrap_or(middle);
         if self.from < short && short < self.to { short } else { middle }
     }
-}
 
-impl Gap {
     /// How wide it is, as a share of the upper end of an interval that it is in.
     pub(crate) fn share_of(self, interval: Self) -> f64 {
         (self.to - self.from) / interval.to.abs().max(interval.from.abs())
@@ -51,7 +49,7 @@ impl Gap {
         neighbours.filter(move |gap| gap.from >= self.from && gap.to <= self.to)
     }
 
-    /// The first and the last gap of this interval. Only values in these narrow it: between two values at which something is open, nothing is gained.
+    /// The first and the last gap of this interval. Only values in these narrow it: nothing is gained between two values at which something is open.
     pub(crate) fn outermost(self, xs: &[f64]) -> impl Iterator<Item = Self> {
         let first = self.gaps(xs).next();
         let last = self.gaps(xs).next_back().filter(|&last| Some(last) != first);
