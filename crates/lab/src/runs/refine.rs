@@ -328,10 +328,10 @@ mod tests {
         assert_eq!(left, Remaining { next: None, widest: None, undecided: Some(0.5) });
         let narrow = Onset { of: String::new(), ends: false, settled: Some(0.99), from: 0.99, to: 1.0 };
         // A gap that no value fits into does not hide another.
-        let whole = [1.0, 2.0, 3.0, 33.0, 64.0];
+        let whole = [1.0, 2.0, 3.0, 21.0, 40.0];
         let closed = [Gap { from: 1.0, to: 2.0 }];
-        let left = Remaining::of(&[], &[crossing(1.0, 64.0)], &whole, &closed);
-        assert_eq!(left.next, Some(Gap { from: 33.0, to: 64.0 }));
+        let left = Remaining::of(&[], &[crossing(1.0, 40.0)], &whole, &closed);
+        assert_eq!(left.next, Some(Gap { from: 21.0, to: 40.0 }));
         let left = Remaining::of(&[narrow], &[], &xs, &[]);
         assert_eq!(left, Remaining { next: None, widest: None, undecided: None });
     }
