@@ -169,6 +169,52 @@ fn the_timeline_and_the_table_of_channels_agree_on_what_is_held() {
     assert!(open > 0, "some holds are open");
 }
 
+/// Viewers round to whole nanoseconds and drop what overlaps with another slice of its track.
+#[test]
+fn no_two_slices_of_a_track_overlap() {
+    for (settings, beside) in [
+        ("timing = { cycle_ns = 5.0, startup = 20 }", 0),
+        ("timing = { cycle_ns = 13.33, startup = 20 }", 0),
+        ("timing = { cycle_ns = 0.5, startup = 20, startup_mode = 'per-port' }\nswitching.injection_ports = 2", 1),
+        ("timing = { cycle_ns = 13.33, startup = 0 }\nswitching.virtual_channels = 2", 1),
+        ("timing = { cycle_ns = 2.5, startup = 20, startup_mode = 'per-port' }\nswitching.virtual_channels = 3", 2),
+    ] {
+        let text = format!(
+            "topology = 'mesh:4x4'\nalgorithm = 'u-mesh'\ntraffic.arrivals = {{ process = 'poisson', rate = 2.0 }}\n\
+            traffic.length = 12\ntraffic.multicast.destinations = 4\nrun = {{ mode = 'drain', messages = 100 }}\n{settings}\n"
+        );
+        let folder = Folder::with(&[("x.toml", &text)]);
+        folder.run(&["simulate", "x.toml", "--timeline", "t.json"]).success();
+        let timeline: Value = serde_json::from_str(&folder.read("t.json")).expect("valid JSON");
+        let events = timeline["traceEvents"].as_array().expect("events");
+        let nanoseconds = |event: &Value, key: &str| (event[key].as_f64().unwrap() * 1000.0).round();
+        let mut slices: Vec<_> = events
+            .iter()
+            .filter(|event| event["ph"] == "X")
+            .map(|event| {
+                let start = nanoseconds(event, "ts");
+                (event["pid"].as_u64(), event["tid"].as_u64(), start, start + nanoseconds(event, "dur"))
+            })
+            .collect();
+        slices.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        assert!(slices.len() > 1000, "{settings}");
+        for pair in slices.windows(2) {
+            let alike = (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1);
+            assert!(!alike || pair[0].3 <= pair[1].2, "{settings}: {pair:?}");
+        }
+        // One beside the other where several worms share a link, and nowhere else.
+        let most = |process: u64| {
+            let tracks = events.iter().filter(|event| event["name"] == "thread_name" && event["pid"] == process);
+            let names = tracks.filter_map(|track| track["args"]["name"].as_str());
+            let places = names.filter_map(|name| name.strip_suffix(')')?.rsplit_once(" (")?.1.parse::<u32>().ok());
+            places.max().map_or(0, |place| place - 1)
+        };
+        let channels = if settings.contains("virtual") { beside } else { 0 };
+        assert_eq!(most(1), channels, "{settings}");
+        assert_eq!(most(2) > 0, settings.contains("per-port"), "{settings}");
+    }
+}
+
 /// A window shows what overlaps with it and nothing else, and changes no result.
 #[test]
 fn a_timeline_has_a_window() {

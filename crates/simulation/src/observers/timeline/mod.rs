@@ -9,16 +9,20 @@ use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId};
 use crate::observers::observer::{Cycle, Delivery, Observer};
 use crate::observers::sink::Sink;
 use crate::run::run_end::RunEnd;
+use beside::Beside;
 use waits::{Ended, Waits};
 
+mod beside;
 mod waits;
 
-/// Writes which worm held which channel when, and what nodes did. A cycle becomes `cycle_ns` nanoseconds on the time axis.
+/// Writes which worm held which channel when, and what nodes did. A cycle becomes `cycle_ns` nanoseconds on the time axis, where times are rounded to
+/// whole nanoseconds: viewers keep no more, and rounding the beginning and the length of a slice by themselves would let it reach into the next.
 ///
 /// One process groups the routers, with a track for each channel that was ever held; another groups the nodes, with a track for
 /// each that ever sent or received; a third has the worms that wait, on tracks by the channel that they wait for (the first of
-/// several). A deadlock is a line across all tracks, and those that wait forever say so. Events are written as the run goes on, each when it has ended: they are in no particular order,
-/// and readers of the format need none.
+/// several). Viewers drop slices that overlap with others of their track, so where several worms hold a channel, on virtual channels, or a node prepares several at
+/// once, each has a track beside the others. A deadlock is a line across all tracks, and those that wait forever say so. Events are written as the run goes on,
+/// each when it has ended: they are in no particular order, and readers of the format need none.
 ///
 /// Memory: what worms in flight hold, and an entry a track. A disk takes about 150 bytes a hold, startup or delivery.
 #[derive(Debug)]
@@ -28,10 +32,14 @@ pub struct Timeline<'n, W: Write> {
     cycle_ns: f64,
     /// Cycles: what lies in others is left out.
     window: Range<Cycle>,
-    holding: HashMap<(ChannelId, u64), Cycle>,
+    /// Since when, and on which track of the channel.
+    holding: HashMap<(ChannelId, u64), (Cycle, u32)>,
+    /// Where the channels have virtual channels, what is held of them.
+    virtual_channels: Option<Beside>,
+    starting: Beside,
     waits: Waits,
     /// Tracks that have a name: process and number.
-    tracks: HashSet<(u32, u32)>,
+    tracks: HashSet<(u32, u64)>,
     startup: u32,
     /// When channels that are still held are shown as given back: as the run ended, or after the last event seen.
     end: Cycle,
@@ -63,6 +71,8 @@ impl<'n, W: Write> Timeline<'n, W> {
             cycle_ns,
             window: 0..Cycle::MAX,
             holding: HashMap::new(),
+            virtual_channels: None,
+            starting: Beside::default(),
             waits: Waits::default(),
             tracks: HashSet::new(),
             startup,
@@ -77,16 +87,22 @@ impl<'n, W: Write> Timeline<'n, W> {
         Self { window, ..self }
     }
 
+    /// Of a run in which several worms hold a channel at once, if there is more than one virtual channel.
+    #[must_use]
+    pub fn with_virtual_channels(self, virtual_channels: u32) -> Self {
+        Self { virtual_channels: (virtual_channels > 1).then(Beside::default), ..self }
+    }
+
     /// Ends the file and returns the writer.
     ///
     /// # Errors
     /// If writing failed, now or during the run.
     pub fn finish(mut self) -> io::Result<W> {
         // Channels still held at the end last until then.
-        let mut held: Vec<_> = self.holding.drain().map(|((channel, worm), from)| (channel, worm, from)).collect();
+        let mut held: Vec<_> = self.holding.drain().collect();
         held.sort_unstable();
-        for (channel, worm, from) in held {
-            self.held(channel, worm, from..self.end.max(from), None);
+        for ((channel, worm), (from, lane)) in held {
+            self.held((channel, lane), worm, from..self.end.max(from), None);
         }
         self.out.write(|out| writeln!(out, "\n]}}"));
         self.out.finish()
@@ -98,37 +114,41 @@ impl<'n, W: Write> Timeline<'n, W> {
     }
 
     /// Writes what a track shows for some time, with its arguments as JSON.
-    fn slice(&mut self, (process, track): (u32, u32), name: &str, time: Range<Cycle>, arguments: &str) {
-        let (at, lasts) = (self.microseconds(time.start), self.microseconds(time.end - time.start));
+    fn slice(&mut self, (process, track): (u32, u64), name: &str, time: Range<Cycle>, arguments: &str) {
+        let [at, lasts] = {
+            let [start, end] = [time.start, time.end].map(|cycle| self.nanoseconds(cycle));
+            [start, end - start].map(|nanoseconds| nanoseconds / 1000.0)
+        };
         self.out.write(|out| {
             write!(out, ",\n{{\"ph\":\"X\",\"pid\":{process},\"tid\":{track},\"name\":\"{name}\"")?;
             write!(out, r#","ts":{at},"dur":{lasts},"args":{{{arguments}}}}}"#)
         });
     }
 
-    fn held(&mut self, channel: ChannelId, worm: u64, time: Range<Cycle>, flits: Option<u32>) {
+    fn held(&mut self, (channel, lane): (ChannelId, u32), worm: u64, time: Range<Cycle>, flits: Option<u32>) {
         if !self.shows(&time) {
             return;
         }
-        if self.tracks.insert((CHANNELS, channel.raw())) {
-            let name = self.space.label(self.network, channel);
-            self.name_track((CHANNELS, channel.raw()), &name);
+        let track = (CHANNELS, u64::from(channel.raw()) + u64::from(lane) * self.space.len() as u64);
+        if self.tracks.insert(track) {
+            let name = beside(&self.space.label(self.network, channel), lane);
+            self.name_track(track, &name);
         }
         let flits = flits.map_or_else(|| "null".to_owned(), |flits| flits.to_string());
         let arguments = format!(r#""worm":{worm},"from_cycle":{},"to_cycle":{},"flits":{flits}"#, time.start, time.end);
-        self.slice((CHANNELS, channel.raw()), &format!("worm {worm}"), time, &arguments);
+        self.slice(track, &format!("worm {worm}"), time, &arguments);
     }
 
-    fn node_track(&mut self, node: NodeId) -> (u32, u32) {
-        let track = (NODES, node.raw());
+    fn node_track(&mut self, node: NodeId, lane: u32) -> (u32, u64) {
+        let track = (NODES, u64::from(node.raw()) + u64::from(lane) * self.network.nodes() as u64);
         if self.tracks.insert(track) {
-            let name = format!("node {}", self.network.node_label(node));
+            let name = beside(&format!("node {}", self.network.node_label(node)), lane);
             self.name_track(track, &name);
         }
         track
     }
 
-    fn name_track(&mut self, (process, track): (u32, u32), name: &str) {
+    fn name_track(&mut self, (process, track): (u32, u64), name: &str) {
         let name = serde_json::Value::from(name);
         self.out.write(|out| {
             write!(out, ",\n{{\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"thread_name\"")?;
@@ -140,11 +160,10 @@ impl<'n, W: Write> Timeline<'n, W> {
     fn waited(&mut self, worm: u64, ended: &Ended, dead: bool) {
         let Ended { wait, time, track } = ended;
         if self.shows(time) {
-            if self.tracks.insert((WAITS, *track)) {
+            if self.tracks.insert((WAITS, u64::from(*track))) {
                 let (channel, lane) = ended.place();
-                let beside = if lane > 1 { format!(" ({lane})") } else { String::new() };
-                let name = format!("for {}{beside}", self.place(channel));
-                self.name_track((WAITS, *track), &name);
+                let name = beside(&format!("for {}", self.place(channel)), lane);
+                self.name_track((WAITS, u64::from(*track)), &name);
             }
             let mut wanted: Vec<String> = wait.channels.iter().map(|&channel| self.place(channel)).collect();
             wanted.dedup();
@@ -154,7 +173,7 @@ impl<'n, W: Write> Timeline<'n, W> {
                 time.start, time.end
             );
             let name = if dead { format!("worm {worm} waits forever") } else { format!("worm {worm} waits") };
-            self.slice((WAITS, *track), &name, time.clone(), &arguments);
+            self.slice((WAITS, u64::from(*track)), &name, time.clone(), &arguments);
         }
     }
 
@@ -167,9 +186,18 @@ impl<'n, W: Write> Timeline<'n, W> {
         }
     }
 
-    fn microseconds(&self, cycle: Cycle) -> f64 {
-        cycle as f64 * self.cycle_ns / 1000.0
+    fn nanoseconds(&self, cycle: Cycle) -> f64 {
+        (cycle as f64 * self.cycle_ns).round()
     }
+
+    fn microseconds(&self, cycle: Cycle) -> f64 {
+        self.nanoseconds(cycle) / 1000.0
+    }
+}
+
+/// The name of a track, the first of its kind or one beside it.
+fn beside(name: &str, lane: u32) -> String {
+    if lane == 0 { name.to_owned() } else { format!("{name} ({})", lane + 1) }
 }
 
 impl<W: Write> Observer for Timeline<'_, W> {
@@ -180,7 +208,8 @@ impl<W: Write> Observer for Timeline<'_, W> {
         self.end = self.end.max(at + 1);
         let time = at..at + Cycle::from(self.startup);
         if self.shows(&time) {
-            let track = self.node_track(node);
+            let lane = self.starting.take(node.index(), time.clone());
+            let track = self.node_track(node, lane);
             let arguments = format!(r#""worm":{worm},"message":{message},"cycle":{at}"#);
             self.slice(track, &format!("startup of worm {worm}"), time, &arguments);
         }
@@ -198,14 +227,21 @@ impl<W: Write> Observer for Timeline<'_, W> {
         }
         self.end = self.end.max(at + 1);
         if at < self.window.end {
-            self.holding.insert((channel, worm), at);
+            let lane = match &mut self.virtual_channels {
+                None => 0,
+                Some(held) => held.take(channel.index(), at..Cycle::MAX),
+            };
+            self.holding.insert((channel, worm), (at, lane));
         }
     }
 
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
         self.end = self.end.max(at + 1);
-        if let Some(from) = self.holding.remove(&(channel, worm)) {
-            self.held(channel, worm, from..at + 1, Some(flits));
+        if let Some((from, lane)) = self.holding.remove(&(channel, worm)) {
+            if let Some(held) = &mut self.virtual_channels {
+                held.end(channel.index(), lane, at + 1);
+            }
+            self.held((channel, lane), worm, from..at + 1, Some(flits));
         }
     }
 
@@ -215,7 +251,7 @@ impl<W: Write> Observer for Timeline<'_, W> {
         if !self.shows(&(delivered..delivered)) {
             return;
         }
-        let (process, track) = self.node_track(node);
+        let (process, track) = self.node_track(node, 0);
         let at = self.microseconds(delivered);
         self.out.write(|out| {
             write!(out, ",\n{{\"ph\":\"i\",\"s\":\"t\",\"pid\":{process},\"tid\":{track}")?;

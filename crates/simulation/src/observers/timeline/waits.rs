@@ -35,9 +35,9 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// The channel whose track it is, and the place beside others there, counted from 1.
+    /// The channel whose track it is, and the place beside others there.
     pub(super) fn place(&self) -> (ChannelId, u32) {
-        (self.wait.channels[0], self.wait.lane + 1)
+        (self.wait.channels[0], self.wait.lane)
     }
 }
 

@@ -35,7 +35,10 @@ pub(super) fn observed(
     let mut free: Option<Box<dyn Write + '_>> = Some(Box::new(out));
     let mut open = |path: &Option<PathBuf>| path.as_deref().map(|path| Output::open(path, &mut free)).transpose();
     let window = || arguments.timeline_window.clone().unwrap_or(0..Cycle::MAX);
-    let drawn = |file| Timeline::new(network, space, scenario.cycle_ns(), config.startup, file).within(window());
+    let drawn = |file| {
+        let timeline = Timeline::new(network, space, scenario.cycle_ns(), config.startup, file);
+        timeline.with_virtual_channels(config.virtual_channels).within(window())
+    };
     let (drawn, logged, used) = (open(timeline)?.map(drawn), open(deliveries)?, open(channels)?);
     let recorded = open(replay)?.map(|file| Replay::new(network, space, file));
     let mut observer = (
