@@ -875,3 +875,24 @@ fn routes_that_loop_by_themselves_are_repaired() {
     let fewer = folder.run(&[&lanes[..], &["--lanes", "2"]].concat()).json();
     assert_eq!((&fewer["repair"]["changed"], &fewer["repair"]["deadlock_free"]), (&json!("unicasts"), &json!(true)));
 }
+
+/// A sender that is no member had the level that it had before, and so a lane that the repair does not count.
+#[test]
+fn a_repair_puts_packets_to_a_group_on_one_level_whoever_sends_them() {
+    // The third node is in no group; groups are 0xc001 = 49153 and on.
+    let folder = Folder::with(&[("levels", "0x0000000000100002 49153 2\n")]);
+    let example = |name: &str| format!("{}/../../examples/fabric.{name}", env!("CARGO_MANIFEST_DIR"));
+    let (fabric, tables, trees) = (example("net"), example("lfts"), example("mcfdbs"));
+    let repaired = |tables: &str, trees: &str, more: &[&str]| {
+        let words = ["routing", "--topology", &fabric, "--tables", tables, "--multicast-tables", trees];
+        folder.run(&[&words[..], &["--format", "json"], more].concat()).json()
+    };
+    let given = ["--lanes", "levels", "--lanes", "2", "--repair", "mended"];
+    let first = repaired(&tables, &trees, &given);
+    assert_eq!((&first["repair"]["changed"], &first["repair"]["lanes"]), (&json!("unicast-lanes"), &json!(2)));
+    let (tables, trees) = ("mended/lfts", "mended/opensm.mcfdbs");
+    let with = ["--groups", "mended/groups", "--lanes", "mended/lanes"];
+    assert_eq!(repaired(tables, trees, &with)["lanes"]["count"], 2);
+    let again = repaired(tables, trees, &[&with[..], &["--lanes", "2", "--repair", "again"]].concat());
+    assert_eq!(again["repair"]["changed"], "nothing");
+}

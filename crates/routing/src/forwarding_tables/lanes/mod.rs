@@ -201,9 +201,12 @@ impl VirtualLanes {
         self
     }
 
-    /// These with another service level for all packets of groups.
+    /// These with another service level for all packets of groups, also from nodes that are no members.
     #[must_use]
     pub(super) fn with_groups_on(mut self, groups: &[MulticastGroup], level: u8) -> Self {
+        for other in self.of_groups.values_mut() {
+            *other = level;
+        }
         for group in groups {
             for member in group.members() {
                 self.of_groups.insert((member, group.mlid), level);

@@ -376,10 +376,15 @@ impl Repair {
     /// This with groups on level 0, if anything was changed: where they would have another, it and level 0 change names.
     fn with_groups_on_zero(self, before: Option<&VirtualLanes>) -> Self {
         let level = self.level_of_groups as u8;
-        if self.changed == Changed::Nothing || level == 0 {
+        if self.changed == Changed::Nothing {
             return self;
         }
         let Some(lanes) = self.lanes else { return self };
+        if level == 0 {
+            // As it is for members, so for others.
+            let lanes = Some(lanes.with_groups_on(self.multicasts.groups(), 0));
+            return Self { lanes, ..self };
+        }
         let lanes = lanes.exchanged([0, level], &self.tables).with_groups_on(self.multicasts.groups(), 0);
         let is_renamed = |node: NodeId, address: u16| {
             let [old, new] =
