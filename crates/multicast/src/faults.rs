@@ -65,6 +65,19 @@ pub enum FaultError {
         /// The network.
         network: String,
     },
+    /// The text names two links, as names may have hyphens.
+    #[error(
+        "`{text}` is two links, that between {} and that between {}: give the numbers of the routers, `{}` or `{}`",
+        .links[0], .links[1], .numbers[0], .numbers[1]
+    )]
+    Ambiguous {
+        /// The text.
+        text: String,
+        /// The routers at their ends.
+        links: Box<[String; 2]>,
+        /// The numbers of these.
+        numbers: Box<[String; 2]>,
+    },
     /// The text names two routers that no further link joins.
     #[error(
         "`{text}`: `{network}` has no link between routers {} and {}; router {} is joined to {neighbours}",
@@ -116,8 +129,20 @@ impl Faults {
             Ok(Root::Router(router)) => Some(router),
             _ => node(text).filter(|_| network.has_one_node_each()).map(|node| network.router_of(node)),
         };
-        let ends = text.match_indices('-').find_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));
-        let Some((from, to)) = ends else {
+        let ends = text.match_indices('-').filter_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));
+        let mut readings: Vec<(RouterId, RouterId)> = ends.collect();
+        let mut joined = readings.clone();
+        joined.retain(|&(from, to)| from != to && network.outputs(from).any(|link| network.to(link) == to));
+        if let [one, other, ..] = joined[..] {
+            let said = |(from, to)| format!("{} and {}", network.router_label(from), network.router_label(to));
+            return Err(FaultError::Ambiguous {
+                text: text.to_owned(),
+                links: Box::new([one, other].map(said)),
+                numbers: Box::new([one, other].map(|(from, to)| format!("{from}-{to}"))),
+            });
+        }
+        readings.splice(..0, joined);
+        let Some(&(from, to)) = readings.first() else {
             // What would be a link if nodes were routers.
             let nodes = text.match_indices('-').find_map(|(at, _)| {
                 let ends = [text[..at].trim(), text[at + 1..].trim()];
@@ -252,6 +277,30 @@ mod tests {
             faults.fail(&fabric, "left-right").unwrap_err().to_string(),
             "`left-right`: the link between routers left and right already failed: a link fails in both directions, and is named once"
         );
+    }
+
+    /// Of two readings, the one that is a link; not the first, if both are.
+    #[test]
+    fn names_with_hyphens() {
+        let ring = |names: &[&str]| {
+            let node = |(id, name)| format!(r#"{{"id":{id},"label":"{name}"}}"#);
+            let nodes: Vec<String> = names.iter().enumerate().map(node).collect();
+            let edge = |id: usize| format!(r#"{{"source":{id},"target":{}}}"#, (id + 1) % names.len());
+            let edges: Vec<String> = (0..names.len()).map(edge).collect();
+            let text = format!(r#"{{"nodes":[{}],"edges":[{}]}}"#, nodes.join(","), edges.join(","));
+            wormcast_network::FileFormat::NodeLink.parse("ring", &text).unwrap()
+        };
+        let failed = |names: &[&str]| {
+            let (ring, mut faults) = (ring(names), Faults::default());
+            let error = faults.fail(&ring, "a-b-c").err().map(|error| error.to_string());
+            error.map_or_else(|| Ok((ring.from(faults.links[0]).raw(), ring.to(faults.links[0]).raw())), Err)
+        };
+        let both = "`a-b-c` is two links, that between a and b-c and that between a-b and c: give the numbers of the routers, `0-1` or `2-3`";
+        assert_eq!(failed(&["a", "b-c", "a-b", "c"]), Err(both.to_owned()));
+        assert_eq!(failed(&["a", "b-c", "a-b", "d"]), Ok((0, 1)));
+        assert_eq!(failed(&["a", "x", "b-c", "a-b", "c"]), Ok((3, 4)));
+        let neither = failed(&["a", "x", "b-c", "y"]).unwrap_err();
+        assert!(neither.contains("has no link between routers a and b-c"), "{neither}");
     }
 
     /// Switches without nodes have links, too: numbers are those of routers.

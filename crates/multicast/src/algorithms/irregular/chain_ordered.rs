@@ -16,7 +16,7 @@ use crate::registry::family::{Family, Routed, Sends};
 /// [`ChainOrdered`].
 pub const CHAIN_ORDERED: Descriptor = Descriptor::built_in(
     "chain-ordered",
-    "nodes forward by halves of a chain that follows a spanning tree; the fewest steps on one port",
+    "nodes forward by halves of a chain that follows a spanning tree; where routes stay on it, the fewest steps on one port",
     Sends::Unicasts,
     |network, options| Ok(Box::new(ChainOrdered::new(network, options)?)),
 )
@@ -36,10 +36,11 @@ fn up_down(_: &Network) -> &'static RoutingDescriptor {
 /// and Panda, Multicast on irregular switch-based networks with wormhole routing, HPCA 1997, who do so with U-mesh. Their order is not in the
 /// text; this one is that of a depth-first walk on the breadth-first tree from the routing's root.
 ///
-/// ceil(log2(m + 1)) steps on one port for m destinations, the fewest possible. Where routes stay on the tree, as in a network
-/// that is one, worms do not contend on one port: all lead forwards, and parts that different nodes serve do not overlap. The nodes
+/// Where routes stay on the tree, as in a network that is one, ceil(log2(m + 1)) steps on one port for m destinations, the fewest possible: worms do not
+/// contend, for all lead forwards, and parts that different nodes serve do not overlap. The nodes
 /// on that side of a link on which the source is not are neighbours in the chain, so of two such routes, one before the other, that both
-/// cross the link, the first enters that side and the second leaves it. Links beside the tree make routes shorter, and some of them meet.
+/// cross the link, the first enters that side and the second leaves it. Links beside the tree make routes shorter, and some of them meet:
+/// worms that share a channel are in different steps, so there may be more.
 ///
 /// On every connected network, with any routing. O(m log m).
 ///
