@@ -41,13 +41,19 @@ pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block>
 
 fn table(comparison: &SeriesComparison) -> Table {
     let along = comparison.along.as_deref().unwrap_or("at");
+    // What the axis does not say has a column of its own.
+    let is_split = comparison.points.iter().any(|point| !point.of.is_empty());
     let row = |point: &ComparedPoint| {
-        let place: Vec<&str> =
-            [&point.of, &point.at].into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        let (best, others) = (best(point), others(point));
-        vec![Cell::Text(place.join(", ")), Cell::Text(best), Cell::Text(others)]
+        let of = is_split.then(|| point.of.clone());
+        let words = of.into_iter().chain([point.at.clone(), best(point), others(point)]);
+        words.map(Cell::Text).collect()
     };
-    Table::of_words([along, "best", "the others"], comparison.points.iter().map(row).collect())
+    let rows = comparison.points.iter().map(row).collect();
+    if is_split {
+        Table::of_words(["of", along, "best", "the others"], rows)
+    } else {
+        Table::of_words([along, "best", "the others"], rows)
+    }
 }
 
 /// The one that is certainly the best with its value, or those that may be.

@@ -35,11 +35,12 @@ impl Experiment {
             let ports = jobs[point].scenario().map_or(0, |scenario| scenario.engine_config().ports.consumption);
             let cycle: Vec<String> = cycle.iter().map(ToString::to_string).collect();
             format!(
-                "Worms of {}{} on {} can deadlock, whether or not one did in this sweep: with {ports} consumption channel{} at each node, each of \
+                "Worms of {}{} on {}{} can deadlock, whether or not one did in this sweep: with {ports} consumption channel{} at each node, each of \
                  these may be held by a worm that waits for the next: {}.",
                 spec.algorithm,
                 spec.routing.as_ref().map_or_else(String::new, |routing| format!(", routed by {routing},")),
                 spec.topology,
+                with_swept(&points[point]),
                 if ports == 1 { "" } else { "s" },
                 cycle.join("; ")
             )
@@ -58,6 +59,17 @@ impl Experiment {
         let all = unsafe_points.into_iter().map(sentence).chain(skipped.into_iter().map(not_analysed));
         Ok(all.filter(|sentence| said.insert(sentence.clone())).collect())
     }
+}
+
+/// The swept settings on which it depends what worms wait for, beside those that are named in any case: `, with switching.buffer=4,`.
+fn with_swept(point: &Point) -> String {
+    let named = |key: &str| ["topology", "algorithm", "routing"].contains(&key) || key.starts_with("topology.");
+    let idle = |key: &str| {
+        ["traffic", "timing", "run", "stop", "engine", "seed"].contains(&key.split('.').next().unwrap_or(key))
+    };
+    let swept = point.coordinates.iter().filter(|coordinate| !named(&coordinate.key) && !idle(&coordinate.key));
+    let swept: Vec<String> = swept.map(|coordinate| format!("{}={}", coordinate.key, coordinate.text())).collect();
+    if swept.is_empty() { String::new() } else { format!(", with {},", swept.join(" and ")) }
 }
 
 /// Steps up to which routings are analysed before a run or, added up, a sweep: beyond, it takes longer than most runs. Where routes have to be followed, these are the routers times the channels.

@@ -1762,3 +1762,33 @@ fn times_of_cycles_are_told_as_they_were_given() {
         refused(&[&format!("--set=timing.cycle_ns={given}")], &expected);
     }
 }
+
+/// What a report says of worms held for both values of a setting, where one is safe.
+#[test]
+fn a_report_says_which_of_the_swept_settings_let_worms_deadlock() {
+    let text = "topology = 'mesh:4x4'\nalgorithm = 'xy-tree'\ntiming = { startup = 10 }\nrun = { warmup = 200, messages = 50 }\n\
+        traffic = { arrivals = { process = 'poisson', rate = 0.1 }, length = 8, multicast = { destinations = 3 } }\n\
+        stop = { min_replications = 2, max_replications = 2 }\n[sweep]\n'switching.replication' = ['lockstep', 'independent']\n\
+        'traffic.arrivals.rate' = [0.1, 0.2]\n'traffic.multicast.destinations' = [3, 4]\n[plot]\nx = 'traffic.arrivals.rate'\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    assert_eq!(folder.run(&["sweep", "x.toml"]).code, 0);
+    folder.run(&["report", "x.toml"]).success();
+    let report = folder.read("results/x-report.md");
+    let start = "Worms of xy-tree on mesh:4x4, with switching.replication=lockstep, can deadlock, whether";
+    assert_eq!(report.matches("can deadlock, whether").count(), 1, "{report}");
+    assert!(report.contains(start), "{report}");
+}
+
+#[test]
+fn a_ranking_has_the_values_of_its_axis_in_their_column() {
+    let text = "topology = 'mesh:4x4'\ntiming = { startup = 10 }\nrun = { warmup = 200, messages = 50 }\n\
+        traffic = { arrivals = { process = 'poisson', rate = 0.1 }, length = 8, multicast = { destinations = 3 } }\n\
+        stop = { min_replications = 6, max_replications = 6 }\n[sweep]\nalgorithm = ['dual-path', 'column-path']\n\
+        'traffic.arrivals.rate' = [0.1, 0.2]\n'traffic.multicast.destinations' = [3, 4]\n[plot]\nx = 'traffic.arrivals.rate'\n";
+    let folder = Folder::with(&[("x.toml", text)]);
+    assert_eq!(folder.run(&["sweep", "x.toml"]).code, 0);
+    folder.run(&["report", "x.toml"]).success();
+    let report = folder.read("results/x-report.md");
+    assert!(report.contains("| of | traffic.arrivals.rate"), "{report}");
+    assert!(report.contains("| destinations 3 | 0.1 |"), "{report}");
+}
