@@ -124,6 +124,7 @@ pub use run::run_end::{Awaited, Held, RunEnd, Wait, WaitResource, WormAtEnd};
 pub use run::scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use run::simulate::{
     EngineChoice, MODEL_VERSION, SimulationError, one_thread_because, simulate, simulate_observed, simulate_on,
+    simulate_until,
 };
 pub use switch::{SwitchConfig, SwitchEngine};
 pub use wormhole::WormholeEngine;

@@ -114,7 +114,7 @@ impl From<Diagnostic> for RunError {
 /// If the experiment is invalid, or the engine asked for cannot run it.
 pub fn run_point(experiment: &Experiment) -> Result<(Point, Replication), RunError> {
     let point = experiment.point()?;
-    let result = experiment.job(&point)?.run(point.spec.engine, point.spec.seed, point.spec.run.messages)?;
+    let result = experiment.job(&point)?.run(point.spec.engine, point.spec.seed, point.spec.run.messages, None)?;
     Ok((point, result))
 }
 

@@ -1,10 +1,11 @@
 //! Replications of an experiment, one at a time, by whoever asks: a thread of a sweep, or a process somewhere else.
 
 use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use wormcast_simulation::{Observer, SimulationError};
+use wormcast_simulation::SimulationError;
 
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
@@ -85,31 +86,23 @@ impl<'e> Runner<'e> {
     /// # Errors
     /// If the point is invalid or cannot be simulated.
     pub fn run(&self, position: usize, point: &Point, replication: u32) -> Result<Replication, JobError> {
-        self.run_observed(position, point, replication, &mut ())
+        self.run_until(position, point, replication, None)
     }
 
-    /// As [`run`](Self::run), while `observer` watches what is simulated. One that ends the run must see to it that nobody takes its result
-    /// for that of a whole run.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn run_observed<O: Observer>(
+    /// As [`run`](Self::run); what is simulated ends early, with a result that is nobody's, if `stop` says so.
+    fn run_until(
         &self,
         position: usize,
         point: &Point,
         replication: u32,
-        observer: &mut O,
+        stop: Option<&AtomicBool>,
     ) -> Result<Replication, JobError> {
         let seed = replication_seed(point.spec.seed, replication);
         let (engine, messages) = (point.spec.engine, point.spec.run.messages);
         let invalid = |error: Diagnostic| SimulationError::Scenario { seed, problem: error.to_string() };
         let is_drawn = point.spec.draws_graphs_anew() || point.spec.draws_trees_anew();
         if is_drawn {
-            return self
-                .experiment
-                .job_of(point, seed)
-                .map_err(invalid)?
-                .run_observed(engine, seed, messages, observer);
+            return self.experiment.job_of(point, seed).map_err(invalid)?.run(engine, seed, messages, stop);
         }
         let job = {
             let mut made = self.jobs[position].lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,20 +118,20 @@ impl<'e> Runner<'e> {
                 }
             }
         };
-        job.run_observed(engine, seed, messages, observer)
+        job.run(engine, seed, messages, stop)
     }
 
     /// Computes a batch that somebody else hands out: see [`Workers`](crate::Workers).
     pub fn compute(&self, batch: Batch) -> BatchResult<JobError> {
-        self.compute_observed(batch, &mut ())
+        self.compute_until(batch, None)
     }
 
-    /// As [`compute`](Self::compute), while `observer` watches what is simulated, as for [`run_observed`](Self::run_observed).
-    pub fn compute_observed<O: Observer>(&self, batch: Batch, observer: &mut O) -> BatchResult<JobError> {
+    /// As [`compute`](Self::compute). Whoever says `stop` must see to it that nobody takes what comes then for results.
+    pub(crate) fn compute_until(&self, batch: Batch, stop: Option<&AtomicBool>) -> BatchResult<JobError> {
         let position = batch.position;
         if position >= self.points.len() {
             return BatchResult { batch, took: Duration::ZERO, replications: Vec::new(), failure: None };
         }
-        compute(batch, |point, replication| self.run_observed(position, point, replication, observer))
+        compute(batch, |point, replication| self.run_until(position, point, replication, stop))
     }
 }

@@ -1,14 +1,15 @@
 //! Jobs from points, which do what the point's kind says: a scenario to simulate, plans to count, trees to build. Networks and algorithms are made once and shared.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request, Sends};
 use wormcast_network::{Network, TopologySpec, misleading_name};
 use wormcast_routing::{TreeDescriptor, TreeError, UnknownName};
 use wormcast_simulation::{
-    ConfigError, EngineChoice, IdleSetting, Observer, Planning, Scenario, SimulationError, plan_messages,
-    simulate_observed,
+    ConfigError, EngineChoice, IdleSetting, Planning, Scenario, SimulationError, plan_messages, simulate,
+    simulate_until,
 };
 
 use crate::experiment::Experiment;
@@ -144,22 +145,22 @@ impl Job {
         self.kind().idle_settings().into_iter().chain(of_scenario).chain(of_trees).collect()
     }
 
-    /// Does it once, with this seed, and with so many messages if it simulates.
-    pub(crate) fn run(&self, engine: EngineChoice, seed: u64, messages: Option<u64>) -> Result<Replication, JobError> {
-        self.run_observed(engine, seed, messages, &mut ())
-    }
-
-    /// As [`run`](Self::run), while `observer` watches what is simulated.
-    pub(crate) fn run_observed<O: Observer>(
+    /// Does it once, with this seed, and with so many messages if it simulates. What is simulated ends early if `stop` says so.
+    pub(crate) fn run(
         &self,
         engine: EngineChoice,
         seed: u64,
         messages: Option<u64>,
-        observer: &mut O,
+        stop: Option<&AtomicBool>,
     ) -> Result<Replication, JobError> {
         Ok(match self {
             Self::Simulate(scenario) => {
-                simulate_observed(&scenario.with_messages(messages), engine, seed, observer)?.into()
+                let scenario = scenario.with_messages(messages);
+                match stop {
+                    None => simulate(&scenario, engine, seed),
+                    Some(stop) => simulate_until(&scenario, engine, seed, &|| stop.load(Ordering::Relaxed)),
+                }?
+                .into()
             }
             Self::Plan(planning) => Replication::Planned(plan_messages(planning, seed)?),
             Self::Trees(runs) => Replication::Trees(runs.run(seed).map_err(Box::new)?),

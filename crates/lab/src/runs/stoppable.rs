@@ -7,8 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use wormcast_simulation::Observer;
-
 use crate::runs::runner::Runner;
 use crate::runs::scenarios::JobError;
 use crate::runs::sweep::{Batch, BatchResult, Workers, WorkersError};
@@ -68,21 +66,10 @@ fn work(
     loop {
         let batch = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(batch) = batch else { break };
-        let result = runner.compute_observed(batch, &mut Until(over));
+        let result = runner.compute_until(batch, Some(over));
         if over.load(Ordering::Relaxed) || results.send(result).is_err() {
             break;
         }
-    }
-}
-
-/// Ends a run when all is to stop.
-struct Until<'a>(&'a AtomicBool);
-
-impl Observer for Until<'_> {
-    const RELEASES: bool = false;
-
-    fn done(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
 

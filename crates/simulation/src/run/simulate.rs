@@ -1,5 +1,6 @@
 //! Runs a scenario: turns traffic into plans, feeds them to an engine, and collects the result.
 
+use std::cell::Cell;
 use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
@@ -209,6 +210,46 @@ enum EngineKind {
 /// If the engine asked for or the switching cannot carry what the algorithm sends, or a plan is wrong or has no route.
 pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
     simulate_observed(scenario, engine, seed, &mut ())
+}
+
+/// As [`simulate`], and asks every thousand cycles or so whether to stop. A run that was stopped has the result of what it had simulated by then: the
+/// caller must see to it that nobody takes it for that of a whole run.
+///
+/// Unlike [`simulate_observed`] it is compiled once, in this crate.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_until(
+    scenario: &Scenario,
+    engine: EngineChoice,
+    seed: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<RunResult, SimulationError> {
+    simulate_observed(scenario, engine, seed, &mut Until { stop, cycles: Cell::new(0), stopped: Cell::new(false) })
+}
+
+/// Ends a run when it is told to.
+struct Until<'a> {
+    stop: &'a dyn Fn() -> bool,
+    cycles: Cell<u32>,
+    stopped: Cell<bool>,
+}
+
+impl Observer for Until<'_> {
+    const RELEASES: bool = false;
+    const CHANNELS: bool = false;
+
+    #[inline]
+    fn done(&self) -> bool {
+        // Called in every cycle in which something happens.
+        const SELDOM: u32 = 1 << 10;
+        let cycles = self.cycles.get().wrapping_add(1);
+        self.cycles.set(cycles);
+        if cycles.is_multiple_of(SELDOM) && (self.stop)() {
+            self.stopped.set(true);
+        }
+        self.stopped.get()
+    }
 }
 
 /// Simulates a scenario and reports every event to an observer.
