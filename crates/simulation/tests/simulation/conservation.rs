@@ -11,10 +11,9 @@ use wormcast_network::{Network, NodeId};
 use wormcast_simulation::{
     Arrivals, Count, Cycle, Delivery, Destinations, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer,
     Process, Run, RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, Wormhole, simulate,
-    simulate_observed,
 };
 
-use crate::support::build;
+use crate::support::{build, watch};
 
 /// A message as it was generated: when, from where, to whom, how long.
 type Message = (Cycle, NodeId, Vec<NodeId>, u32);
@@ -200,9 +199,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 fn observed(scenario: &Scenario, seed: u64) -> (RunResult, Ledger) {
-    let mut own = Ledger::default();
-    let result = simulate_observed(scenario, EngineChoice::Auto, seed, &mut own).expect("the engine can run it");
-    (result, own)
+    watch(scenario, EngineChoice::Auto, seed, Ledger::default()).expect("the engine can run it")
 }
 
 fn close(left: f64, right: f64) -> bool {
@@ -589,9 +586,7 @@ fn a_drained_run_is_that_of_the_trace_of_its_messages() {
         let timing = Timing { startup: 50, ..Timing::default() };
         let outcome = |traffic: &Traffic, run: &Run| {
             let scenario = Scenario::new(Arc::clone(&algorithm), switching, &timing, traffic, run).unwrap();
-            let mut ledger = Ledger::default();
-            let result = simulate_observed(&scenario, engine, 7, &mut ledger).unwrap();
-            (result, ledger)
+            watch(&scenario, engine, 7, Ledger::default()).unwrap()
         };
         let drained = Run { mode: Some(Mode::Drain), ..Run::default() };
         let cycles = 3_000;

@@ -3,7 +3,9 @@
 //!
 //! `WORMCAST_CASES=20000 cargo test --release -p wormcast-simulation --test simulation engines` runs the long mode.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -15,7 +17,7 @@ use wormcast_simulation::{
     Reservation, RunEnd, SelectionPolicy, StartupMode, StopReason, WormAtEnd, WormEngine,
 };
 
-use crate::support::{Log, build, node, plain};
+use crate::support::{Log, Told, alone, build, node, plain, shared};
 
 /// A random case, as small numbers that shrink.
 #[derive(Clone, Debug)]
@@ -473,7 +475,11 @@ fn channels_may_be_held_for_billions_of_cycles() {
 }
 
 /// The use of channels by messages that come every five cycles, until the last has come.
-fn use_of_channels<'a, E: Engine<Observer = ChannelUse<'a>>>(mut engine: E, plans: &[Plan]) -> String {
+fn use_of_channels<E: Engine<Observer: Observer>>(
+    mut engine: E,
+    used: Rc<RefCell<ChannelUse<'_>>>,
+    plans: &[Plan],
+) -> String {
     for (id, plan) in (0..).zip(plans) {
         assert_eq!(engine.run_until(id * 5), StopReason::EndReached);
         engine.submit(id * 5, id, 30, plan.clone());
@@ -491,7 +497,8 @@ fn use_of_channels<'a, E: Engine<Observer = ChannelUse<'a>>>(mut engine: E, plan
         link_flits: &[],
     });
     let mut csv = Vec::new();
-    engine.into_observer().write_csv(&mut csv).unwrap();
+    drop(engine);
+    alone(used).write_csv(&mut csv).unwrap();
     String::from_utf8(csv).unwrap()
 }
 
@@ -508,8 +515,9 @@ fn channels_are_used_alike() {
     };
     let plans: Vec<Plan> = (0..200).map(plan).collect();
     let routing = algorithm.routing();
-    let observer = || ChannelUse::new(&mesh, space);
-    let flit = use_of_channels(FlitEngine::new(routing, config, observer()), &plans);
-    assert_eq!(flit, use_of_channels(WormEngine::new(routing, config, observer()), &plans));
+    let used = || shared(ChannelUse::new(&mesh, space));
+    let (of_flits, of_worms) = (used(), used());
+    let flit = use_of_channels(FlitEngine::new(routing, config, Told::new(&of_flits)), of_flits, &plans);
+    assert_eq!(flit, use_of_channels(WormEngine::new(routing, config, Told::new(&of_worms)), of_worms, &plans));
     assert!(flit.lines().filter(|line| line.starts_with("link") && !line.contains(",,0,0,0,")).count() > 50);
 }

@@ -5,32 +5,9 @@ use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 use wormcast_multicast::{Options, algorithm_by_name};
-use wormcast_simulation::{
-    Cycle, Delivery, EngineChoice, Observer, RunEnd, Scenario, one_thread_because, simulate_observed, simulate_on,
-};
+use wormcast_simulation::{EngineChoice, Scenario, one_thread_because, simulate_observed, simulate_on};
 
-use crate::support::build;
-
-/// Deliveries, and the flits that crossed each link.
-#[derive(Default)]
-struct Watched {
-    deliveries: Vec<(Cycle, u64, u32)>,
-    links: Vec<i64>,
-}
-
-impl Observer for Watched {
-    const END: bool = true;
-    const RELEASES: bool = false;
-    const CHANNELS: bool = false;
-
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.deliveries.push((delivery.delivered, delivery.worm, delivery.node.raw()));
-    }
-
-    fn ended(&mut self, end: &RunEnd<'_>) {
-        self.links.extend(end.link_flits);
-    }
-}
+use crate::support::{Watched, build};
 
 fn scenario(algorithm: &str, header: &str, traffic: &Value, run: &Value) -> Scenario {
     // 36,480 links.
@@ -73,7 +50,7 @@ fn engines_agree_on_networks_that_do_not_fit_into_a_cache() {
             let mut watched = Watched::default();
             let mut result = simulate_observed(&scenario, engine, 1, &mut watched).unwrap();
             result.engine.clear();
-            watched.deliveries.sort_unstable();
+            watched.sort();
             (result, watched)
         });
         let [(expected, of_flits), (result, of_worms)] = &found;
@@ -89,7 +66,7 @@ fn engines_agree_on_networks_that_do_not_fit_into_a_cache() {
             let two = NonZeroUsize::new(2).unwrap();
             let mut shared = simulate_on(&scenario, EngineChoice::Worm, 1, &mut watched, two).unwrap();
             shared.engine.clear();
-            watched.deliveries.sort_unstable();
+            watched.sort();
             assert_eq!(&shared, expected, "{algorithm} on two threads");
             assert_eq!((watched.deliveries, &watched.links), (of_flits.deliveries.clone(), &of_flits.links));
         }

@@ -13,6 +13,8 @@ use wormcast_simulation::{
     WormEngine, Wormhole, search_deadlock,
 };
 
+use crate::support::Told;
+
 /// On these virtual channels.
 fn on(config: EngineConfig, virtual_channels: u32) -> EngineConfig {
     EngineConfig { virtual_channels, ..config }
@@ -119,9 +121,9 @@ fn play<E: Engine>(mut engine: E, messages: &[Sendable], sent: &[Sent]) -> bool 
 
 fn deadlocks(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], sent: &[Sent]) -> bool {
     if WormEngine::<()>::objection(&config).is_none() {
-        play(WormEngine::new(routing, config, ()), messages, sent)
+        play(WormEngine::new(routing, config, Told::nobody()), messages, sent)
     } else {
-        play(FlitEngine::new(routing, config, ()), messages, sent)
+        play(FlitEngine::new(routing, config, Told::nobody()), messages, sent)
     }
 }
 
@@ -136,9 +138,9 @@ fn replays(
     let sent: Vec<Sent> = witness.messages.iter().map(|m| (m.at, m.message, m.length)).collect();
     assert!(sent.is_sorted_by_key(|message| message.0));
     if WormEngine::<()>::objection(&config).is_none() {
-        assert!(play(WormEngine::new(routing, config, ()), messages, &sent), "{witness}");
+        assert!(play(WormEngine::new(routing, config, Told::nobody()), messages, &sent), "{witness}");
     }
-    assert!(play(FlitEngine::new(routing, config, ()), messages, &sent), "{witness}");
+    assert!(play(FlitEngine::new(routing, config, Told::nobody()), messages, &sent), "{witness}");
     Some(sent)
 }
 

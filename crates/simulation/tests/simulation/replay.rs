@@ -12,10 +12,10 @@ use wormcast_network::{ChannelId, ChannelSpace, NodeId};
 use wormcast_simulation::{
     Arrivals, BufferedSwitch, ChannelUse, Count, Cycle, Delivery, DeliveryLog, EngineChoice, Generated, Mode,
     MulticastTraffic, Observer, Process, Replay, ReplayError, ReplayFile, ReplayRun, ReplayWorm, Run, RunEnd,
-    RunResult, Scenario, Switching, Timing, Traffic, Wormhole, replay_settings, simulate_observed,
+    RunResult, Scenario, Switching, Timing, Traffic, Wormhole, replay_settings,
 };
 
-use crate::support::build;
+use crate::support::{build, watch};
 
 /// A hold: worm, channel, first cycle, last cycle, flits.
 type Hold = (u64, u32, Cycle, Option<Cycle>, u32);
@@ -227,9 +227,8 @@ fn record(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Option<Record
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let others = (ChannelUse::new(network, space), (DeliveryLog::new(std::env::temp_dir()), Everything::default()));
-    let mut observer = (Replay::new(network, space, Vec::new()), others);
-    let result = simulate_observed(scenario, engine, seed, &mut observer).ok()?;
-    let (replay, (channels, (deliveries, seen))) = observer;
+    let observer = (Replay::new(network, space, Vec::new()), others);
+    let (result, (replay, (channels, (deliveries, seen)))) = watch(scenario, engine, seed, observer).ok()?;
     let settings = replay_settings(scenario, &result.engine, seed);
     let run = ReplayRun {
         program: "wormcast test",
@@ -459,8 +458,7 @@ fn a_file_that_cannot_be_written_ends_the_run() {
     let scenario = cases()[0].scenario();
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
-    let mut replay = Replay::new(network, space, Full);
-    let result = simulate_observed(&scenario, EngineChoice::Worm, 1, &mut replay).unwrap();
+    let (result, replay) = watch(&scenario, EngineChoice::Worm, 1, Replay::new(network, space, Full)).unwrap();
     let run = ReplayRun {
         program: "",
         title: "",

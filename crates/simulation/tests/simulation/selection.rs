@@ -8,10 +8,10 @@ use wormcast_network::{ChannelId, ChannelSpace, Network, Ports};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
     ChannelUse, Cycle, Engine, EngineChoice, EngineConfig, Run, Scenario, SelectionPolicy, StopReason, Switching,
-    Timing, Traffic, WormEngine, simulate_observed,
+    Timing, Traffic, WormEngine,
 };
 
-use crate::support::{Log, Sent, plain, run_with, unicast};
+use crate::support::{Log, Sent, plain, run_with, unicast, watch};
 
 /// Six cables between two routers with a node each.
 fn cables() -> Arc<Network> {
@@ -148,8 +148,8 @@ fn draws_depend_on_the_seed_of_the_run() {
         let (timing, run) = (Timing::default(), Run { messages: Some(60), ..Run::default() });
         let scenario = Scenario::new(Arc::clone(&algorithm), &switching, &timing, &traffic, &run);
         let scenario = scenario.unwrap();
-        let mut used = ChannelUse::new(&network, ChannelSpace::new(&network, scenario.engine_config().ports));
-        simulate_observed(&scenario, engine, seed, &mut used).unwrap();
+        let used = ChannelUse::new(&network, ChannelSpace::new(&network, scenario.engine_config().ports));
+        let (_, used) = watch(&scenario, engine, seed, used).unwrap();
         let mut csv = Vec::new();
         used.write_csv(&mut csv).unwrap();
         String::from_utf8(csv).unwrap()

@@ -11,7 +11,7 @@ use wormcast_multicast::{Multicast, Options, Plan, algorithm_by_name};
 use wormcast_network::{ChannelId, Network, NodeId, Ports};
 use wormcast_simulation::{Cycle, Engine, EngineConfig, FlitEngine, Observer, StartupMode, StopReason, WormEngine};
 
-use crate::support::{build, node, plain};
+use crate::support::{Told, alone, build, node, plain, shared};
 
 /// Who sends each worm, and which channels it held from when to when.
 #[derive(Default, Debug, PartialEq)]
@@ -104,12 +104,13 @@ impl Case {
 
     fn run(&self, config: EngineConfig, length: u32, flit: bool) -> Holds {
         let made = algorithm_by_name(self.algorithm, &self.network, &Options::default()).unwrap();
-        let routing = made.routing();
+        let (routing, holds) = (made.routing(), shared(Holds::default()));
         if flit {
-            run(FlitEngine::new(routing, config, Holds::default()), length, &self.plan)
+            run(FlitEngine::new(routing, config, Told::new(&holds)), length, &self.plan);
         } else {
-            run(WormEngine::new(routing, config, Holds::default()), length, &self.plan)
+            run(WormEngine::new(routing, config, Told::new(&holds)), length, &self.plan);
         }
+        alone(holds)
     }
 
     fn waits(&self, config: EngineConfig, length: u32) -> Vec<Wait> {
@@ -117,11 +118,10 @@ impl Case {
     }
 }
 
-fn run<E: Engine<Observer = Holds>>(mut engine: E, length: u32, plan: &Plan) -> Holds {
+fn run<E: Engine>(mut engine: E, length: u32, plan: &Plan) {
     engine.submit(0, 0, length, plan.clone());
     assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
     assert!(engine.is_empty());
-    engine.into_observer()
 }
 
 /// The longest time from a header's injection to its last request: `diameter` links, `routing_delay + 1` cycles each, and as many for

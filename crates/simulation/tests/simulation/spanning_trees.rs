@@ -1,5 +1,6 @@
 //! Multicasts on spanning trees: routers follow the header that they decode, and nothing blocks anything forever.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use wormcast_simulation::{
     Traffic, WormEngine, Wormhole, simulate,
 };
 
-use crate::support::{build, node, plain, run_with};
+use crate::support::{Told, build, node, plain, run_with, shared};
 
 /// Who gets the message of a worm whose header was changed; `None` if routers can make nothing of it.
 fn delivered(
@@ -110,8 +111,9 @@ impl Numbers {
 }
 
 /// Submits planned messages as long as fewer than so many are under way, and waits until the last has arrived.
-fn drive<E: Engine<Observer = Tally>>(
+fn drive<'a, E: Engine<Observer = Told<'a>>>(
     mut engine: E,
+    tally: &RefCell<Tally>,
     messages: u64,
     limit: usize,
     plan: &mut dyn FnMut(u64) -> (Multicast, Plan, u32),
@@ -119,10 +121,10 @@ fn drive<E: Engine<Observer = Tally>>(
     let mut sent = 0;
     let mut at: Cycle = 0;
     while sent < messages {
-        while sent < messages && engine.observer().missing.len() < limit {
+        while sent < messages && tally.borrow().missing.len() < limit {
             let (multicast, plan, length) = plan(sent);
             if !multicast.destinations().is_empty() {
-                engine.observer_mut().missing.insert(sent, multicast.destinations().to_vec());
+                tally.borrow_mut().missing.insert(sent, multicast.destinations().to_vec());
                 engine.submit(at, sent, length, plan);
             }
             sent += 1;
@@ -131,7 +133,7 @@ fn drive<E: Engine<Observer = Tally>>(
         assert_eq!(engine.run_until(at), StopReason::EndReached);
     }
     assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
-    assert!(engine.is_empty() && engine.observer().missing.is_empty(), "nothing is lost");
+    assert!(engine.is_empty() && tally.borrow().missing.is_empty(), "nothing is lost");
 }
 /// Sends so many messages, nine of ten to one node and the others to up to a quarter of all, as fast as nodes can start them and
 /// faster: there are always 16 a node that are not delivered.
@@ -163,12 +165,13 @@ fn stress(
         let plan = algorithm.plan(&multicast);
         (multicast, plan, 1 + numbers.below(24) as u32)
     };
-    let tally = Tally { relays: faults.is_some(), ..Tally::default() };
+    let tally = shared(Tally { relays: faults.is_some(), ..Tally::default() });
+    let told = Told::new(&tally);
     let (limit, routing): (_, &dyn RoutingRelation) = (16 * network.nodes(), algorithm.routing());
     if flit_by_flit {
-        drive(FlitEngine::new(routing, config, tally), messages, limit, &mut plan);
+        drive(FlitEngine::new(routing, config, told), &tally, messages, limit, &mut plan);
     } else {
-        drive(WormEngine::new(routing, config, tally), messages, limit, &mut plan);
+        drive(WormEngine::new(routing, config, told), &tally, messages, limit, &mut plan);
     }
 }
 

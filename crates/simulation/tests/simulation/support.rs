@@ -1,7 +1,9 @@
 //! Small networks, worms and a log of what happens.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use wormcast_multicast::{Branch, Plan, Worm};
@@ -10,9 +12,184 @@ use wormcast_network::{
 };
 use wormcast_routing::{ECube, Lanes, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
 use wormcast_simulation::{
-    BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, LinkDelay, Observer, Reservation,
-    SelectionPolicy, StartupMode, StopReason,
+    BranchReplication, Cycle, Delivery, Engine, EngineChoice, EngineConfig, FlitEngine, Generated, Header, LinkDelay,
+    Observer, Reservation, RunEnd, RunResult, Scenario, SelectionPolicy, SimulationError, StartupMode, StopReason,
+    simulate_observed,
 };
+
+/// What an observer is told, except single flits, as a trait object.
+pub(crate) trait Listener {
+    fn generated(&mut self, message: &Generated<'_>);
+    fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId);
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]);
+    fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId);
+    fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32);
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32);
+    fn delivered(&mut self, delivery: &Delivery);
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64);
+    fn ended(&mut self, end: &RunEnd<'_>);
+    fn done(&self) -> bool;
+}
+
+impl<O: Observer> Listener for O {
+    fn generated(&mut self, message: &Generated<'_>) {
+        Observer::generated(self, message);
+    }
+
+    fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
+        Observer::started(self, at, message, worm, node);
+    }
+
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
+        Observer::requested(self, at, worm, channels);
+    }
+
+    fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
+        Observer::granted(self, at, worm, channel);
+    }
+
+    fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
+        Observer::released(self, at, worm, channel, flits);
+    }
+
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        Observer::settled(self, at, channel, flits);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        Observer::delivered(self, delivery);
+    }
+
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+        Observer::buffered(self, at, switch, flits);
+    }
+
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        Observer::ended(self, end);
+    }
+
+    fn done(&self) -> bool {
+        Observer::done(self)
+    }
+}
+
+/// Tells an observer of whatever kind, so that engines are compiled once for all of them: most of the time that it takes to build these tests goes there.
+pub(crate) struct Told<'a>(Rc<RefCell<dyn Listener + 'a>>);
+
+impl<'a> Told<'a> {
+    /// Tells one that its caller looks at meanwhile.
+    pub(crate) fn new<O: Observer + 'a>(observer: &Rc<RefCell<O>>) -> Self {
+        let observer: Rc<RefCell<O>> = Rc::clone(observer);
+        Self(observer)
+    }
+
+    /// Tells nobody.
+    pub(crate) fn nobody() -> Self {
+        Self::new(&shared(()))
+    }
+}
+
+impl Observer for Told<'_> {
+    const OCCUPANCY: bool = true;
+    const WAITS: bool = true;
+    const END: bool = true;
+
+    fn generated(&mut self, message: &Generated<'_>) {
+        self.0.borrow_mut().generated(message);
+    }
+
+    fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
+        self.0.borrow_mut().started(at, message, worm, node);
+    }
+
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
+        self.0.borrow_mut().requested(at, worm, channels);
+    }
+
+    fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
+        self.0.borrow_mut().granted(at, worm, channel);
+    }
+
+    fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
+        self.0.borrow_mut().released(at, worm, channel, flits);
+    }
+
+    fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
+        self.0.borrow_mut().settled(at, channel, flits);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.0.borrow_mut().delivered(delivery);
+    }
+
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+        self.0.borrow_mut().buffered(at, switch, flits);
+    }
+
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        self.0.borrow_mut().ended(end);
+    }
+
+    fn done(&self) -> bool {
+        self.0.borrow().done()
+    }
+}
+
+/// An observer for [`Told`].
+pub(crate) fn shared<O>(observer: O) -> Rc<RefCell<O>> {
+    Rc::new(RefCell::new(observer))
+}
+
+/// It again, when the engine is gone.
+pub(crate) fn alone<O>(observer: Rc<RefCell<O>>) -> O {
+    Rc::into_inner(observer).expect("nobody else tells it anything").into_inner()
+}
+
+/// Simulates a scenario before an observer that asks for no single flits.
+pub(crate) fn watch<O: Observer>(
+    scenario: &Scenario,
+    engine: EngineChoice,
+    seed: u64,
+    observer: O,
+) -> Result<(RunResult, O), SimulationError> {
+    assert!(!O::FLITS);
+    let observer = shared(observer);
+    let result = simulate_observed(scenario, engine, seed, &mut Told::new(&observer))?;
+    Ok((result, alone(observer)))
+}
+
+/// What threads that share a run report.
+#[derive(Default, PartialEq, Debug)]
+pub(crate) struct Watched {
+    pub(crate) generated: Vec<(Cycle, u64)>,
+    pub(crate) deliveries: Vec<Delivery>,
+    pub(crate) links: Vec<i64>,
+}
+
+impl Watched {
+    /// Deliveries of one cycle come in any order.
+    pub(crate) fn sort(&mut self) {
+        self.deliveries.sort_by_key(|delivery| (delivery.delivered, delivery.worm, delivery.node));
+    }
+}
+
+impl Observer for Watched {
+    const END: bool = true;
+    const RELEASES: bool = false;
+    const CHANNELS: bool = false;
+
+    fn generated(&mut self, message: &Generated<'_>) {
+        self.generated.push((message.at, message.message));
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        self.links.extend(end.link_flits);
+    }
+}
 
 /// Everything that is reported; single flits if asked for.
 #[derive(Default, Debug)]

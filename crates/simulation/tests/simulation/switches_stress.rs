@@ -14,7 +14,7 @@ use wormcast_simulation::{
     SwitchConfig, SwitchEngine, TimingPreset,
 };
 
-use crate::support::build;
+use crate::support::{Told, build, shared};
 
 /// Who still has to get which message.
 #[derive(Default)]
@@ -45,7 +45,8 @@ fn flood(
     let routing = Turnaround::new(network, Adaptivity::Adaptive).unwrap();
     let config = SwitchConfig::new(switching, &TimingPreset::Paper4.timing(), network, length);
     config.check(network).expect("large enough buffers");
-    let mut engine = SwitchEngine::new(&routing, config, Ledger::default());
+    let ledger = shared(Ledger::default());
+    let mut engine = SwitchEngine::new(&routing, config, Told::new(&ledger));
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let nodes = network.nodes();
     let mut all: Vec<NodeId> = (0..nodes as u32).map(NodeId::new).collect();
@@ -58,7 +59,7 @@ fn flood(
             all.swap(place, other);
         }
         let (source, destinations) = (all[0], all[1..=fan].to_vec());
-        engine.observer_mut().missing.extend(destinations.iter().map(|&node| ((message, node), at)));
+        ledger.borrow_mut().missing.extend(destinations.iter().map(|&node| ((message, node), at)));
         let worm = if fan == 1 && rng.random_bool(0.5) {
             Worm::path(source, destinations)
         } else {
@@ -68,8 +69,8 @@ fn flood(
     }
     assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
     assert!(engine.is_empty());
-    assert!(engine.observer().missing.is_empty(), "everything arrives");
-    engine.observer().last
+    assert!(ledger.borrow().missing.is_empty(), "everything arrives");
+    ledger.borrow().last
 }
 
 fn central(chunks: u32, header_chunks: HeaderChunks) -> BufferedSwitch {

@@ -8,38 +8,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use wormcast_multicast::{Algorithm, Options, algorithm_by_name};
-use wormcast_simulation::{
-    Cycle, Delivery, EngineChoice, Generated, Observer, RunEnd, Scenario, one_thread_because, simulate_observed,
-    simulate_on,
-};
+use wormcast_simulation::{EngineChoice, Scenario, one_thread_because, simulate_observed, simulate_on};
 
-use crate::support::build;
-
-/// What an observer is told that several threads can serve.
-#[derive(Default, PartialEq, Debug)]
-struct Watched {
-    generated: Vec<(Cycle, u64)>,
-    deliveries: Vec<Delivery>,
-    links: Vec<i64>,
-}
-
-impl Observer for Watched {
-    const END: bool = true;
-    const RELEASES: bool = false;
-    const CHANNELS: bool = false;
-
-    fn generated(&mut self, message: &Generated<'_>) {
-        self.generated.push((message.at, message.message));
-    }
-
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.deliveries.push(*delivery);
-    }
-
-    fn ended(&mut self, end: &RunEnd<'_>) {
-        self.links.extend(end.link_flits);
-    }
-}
+use crate::support::{Watched, build};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -157,14 +128,13 @@ fn check(case: &Case) -> Result<bool, TestCaseError> {
     let mut alone = Watched::default();
     let expected = simulate_observed(&scenario, EngineChoice::Worm, case.seed, &mut alone);
     let expected = expected.map(|result| serde_json::to_value(result).unwrap());
-    let order = |delivery: &Delivery| (delivery.delivered, delivery.worm, delivery.node);
-    alone.deliveries.sort_by_key(order);
+    alone.sort();
     for threads in [1, 2, 3, 5] {
         let mut watched = Watched::default();
         let threads = NonZeroUsize::new(threads).unwrap();
         let found = simulate_on(&scenario, EngineChoice::Worm, case.seed, &mut watched, threads);
         prop_assert_eq!(&found.map(|result| serde_json::to_value(result).unwrap()), &expected);
-        watched.deliveries.sort_by_key(order);
+        watched.sort();
         prop_assert_eq!(&watched, &alone);
     }
     Ok(true)

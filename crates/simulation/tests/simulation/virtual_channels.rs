@@ -14,7 +14,7 @@ use wormcast_simulation::{
     search_deadlock,
 };
 
-use crate::support::{Dateline, Sent, build, plain, run, run_with, tree, unicast};
+use crate::support::{Dateline, Sent, Told, build, plain, run, run_with, shared, tree, unicast};
 
 fn config(virtual_channels: u32) -> EngineConfig {
     EngineConfig { virtual_channels, ports: Ports { injection: 2, consumption: 2 }, buffer: 1, ..plain() }
@@ -145,12 +145,13 @@ impl Observer for Delivered {
 /// Messages without a pause, so that four for each node wait or are on their way: how many arrive, and how it ends.
 fn saturated(relation: &dyn RoutingRelation, config: EngineConfig, messages: u64) -> (u64, StopReason) {
     let nodes = relation.network().nodes() as u64;
-    let mut engine = FlitEngine::new(relation, config, Delivered::default());
+    let delivered = shared(Delivered::default());
+    let mut engine = FlitEngine::new(relation, config, Told::new(&delivered));
     for message in 0..messages {
-        while message - engine.observer().0 >= 4 * nodes {
+        while message - delivered.borrow().0 >= 4 * nodes {
             match engine.run_until(engine.now() + 8) {
                 StopReason::EndReached => {}
-                other => return (engine.into_observer().0, other),
+                other => return (delivered.borrow().0, other),
             }
         }
         let drawn = (message + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -161,7 +162,7 @@ fn saturated(relation: &dyn RoutingRelation, config: EngineConfig, messages: u64
         engine.submit(at, message, 1 + (drawn >> 20) as u32 % 12, Plan { worms });
     }
     let progress = engine.drain(Cycle::MAX);
-    (engine.into_observer().0, progress)
+    (delivered.borrow().0, progress)
 }
 
 #[test]
@@ -301,7 +302,7 @@ fn trees_in_lockstep_block_each_other_on_one_virtual_channel() {
         ..plain()
     };
     let deadlocks = |sent: Vec<Vec<Worm>>, buffer| {
-        let mut engine = FlitEngine::new(trees.routing(), EngineConfig { buffer, ..config }, ());
+        let mut engine = FlitEngine::new(trees.routing(), EngineConfig { buffer, ..config }, Told::nobody());
         for (number, worms) in (0..).zip(sent) {
             engine.submit(0, number, 4, Plan { worms });
         }

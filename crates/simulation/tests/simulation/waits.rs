@@ -10,10 +10,9 @@ use wormcast_simulation::{
     Arrivals, Awaited, BranchTiming, BufferedSwitch, Count, Cycle, Engine, EngineChoice, FlitEngine, Mode,
     MulticastTraffic, Organization, Process, Run, Scenario, StartupMode, StopReason, SwitchConfig, SwitchEngine,
     Switching, Timing, TimingPreset, Traffic, Wait, WaitLog, WaitResource, WormAtEnd, WormEngine, Wormhole,
-    simulate_observed,
 };
 
-use crate::support::{build, link, node, plain, unicast};
+use crate::support::{Told, build, link, node, plain, unicast, watch};
 
 fn waits<E: Engine>(mut engine: E, until: Cycle) -> (Vec<WormAtEnd>, Vec<u32>) {
     let worms = vec![unicast(0, 2), unicast(0, 1)];
@@ -61,8 +60,8 @@ fn who_waits_for_whom_by_hand() {
     // 2 stand one behind the other.
     let flits = [2, 3, 4, 1, 2];
     for (worms, held) in [
-        waits(FlitEngine::new(&ECube::new(&mesh).unwrap(), plain(), ()), 6),
-        waits(WormEngine::new(&ECube::new(&mesh).unwrap(), plain(), ()), 6),
+        waits(FlitEngine::new(&ECube::new(&mesh).unwrap(), plain(), Told::nobody()), 6),
+        waits(WormEngine::new(&ECube::new(&mesh).unwrap(), plain(), Told::nobody()), 6),
     ] {
         assert_eq!(worms, expected);
         assert_eq!(held, flits);
@@ -75,8 +74,8 @@ fn a_port_is_held_during_the_startup() {
     let mesh = build("mesh:3");
     let config = wormcast_simulation::EngineConfig { startup: 9, startup_mode: StartupMode::PerPort, ..plain() };
     for (worms, held) in [
-        waits(FlitEngine::new(&ECube::new(&mesh).unwrap(), config, ()), 6),
-        waits(WormEngine::new(&ECube::new(&mesh).unwrap(), config, ()), 6),
+        waits(FlitEngine::new(&ECube::new(&mesh).unwrap(), config, Told::nobody()), 6),
+        waits(WormEngine::new(&ECube::new(&mesh).unwrap(), config, Told::nobody()), 6),
     ] {
         assert_eq!(held, [0, 0]);
         assert_eq!((worms[2].holds.len(), worms[3].holds.len()), (1, 0));
@@ -109,8 +108,7 @@ fn scenario(mesh: &str, name: &str, consumption: u32, (rate, cycles): (Option<f6
 }
 
 fn log_of(scenario: &Scenario, engine: EngineChoice, seed: u64) -> (WaitLog, bool) {
-    let mut log = WaitLog::default();
-    let result = simulate_observed(scenario, engine, seed, &mut log).unwrap();
+    let (result, log) = watch(scenario, engine, seed, WaitLog::default()).unwrap();
     let dead = log.worms().iter().filter(|worm| worm.deadlocked).count();
     if let Some(deadlock) = &result.deadlock {
         assert_eq!(dead, deadlock.dead, "as many are dead as the result says");
@@ -225,7 +223,7 @@ fn buffered_switches_say_who_waits_for_whom() {
     let switching = BufferedSwitch { organization, ..BufferedSwitch::input_buffer() };
     let config = SwitchConfig::new(&switching, &TimingPreset::Paper4.timing(), &network, 60);
     let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
-    let mut engine = SwitchEngine::new(&routing, config, ());
+    let mut engine = SwitchEngine::new(&routing, config, Told::nobody());
     let both = |from| Worm::encoded(node(from), Encoded::bit_string(vec![node(2), node(3)]));
     for (message, (at, worm)) in (0..).zip([(0, unicast(3, 2)), (10, both(0)), (12, both(1)), (14, unicast(1, 2))]) {
         assert_eq!(engine.run_until(at), StopReason::EndReached);

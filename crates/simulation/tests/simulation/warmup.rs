@@ -6,10 +6,10 @@ use std::sync::Arc;
 use wormcast_multicast::{Algorithm, Options, algorithm_by_name};
 use wormcast_simulation::{
     ConfigError, Cycle, EngineChoice, Generated, Mode, Observer, Run, RunEnd, RunResult, Scenario, SimulationError,
-    Switching, Timing, Traffic, Warmup, simulate_observed,
+    Switching, Timing, Traffic, Warmup, simulate,
 };
 
-use crate::support::build;
+use crate::support::{build, watch};
 
 /// When messages are generated, and what the run measures of links, at its end.
 #[derive(Default, PartialEq, Debug)]
@@ -70,9 +70,7 @@ fn a_warm_up_of_messages_is_one_of_the_cycles_until_the_next_is_generated() {
     ] {
         let outcome = |traffic: &Traffic, warmup: Warmup| -> (RunResult, Seen) {
             let scenario = scenario(topology, name, switching, traffic, &steady(warmup)).unwrap();
-            let mut seen = Seen::default();
-            let result = simulate_observed(&scenario, engine, 3, &mut seen).unwrap();
-            (result, seen)
+            watch(&scenario, engine, 3, Seen::default()).unwrap()
         };
         let random = traffic(POISSON);
         let (_, all) = outcome(&random, Warmup::Messages(0));
@@ -106,7 +104,7 @@ fn a_warm_up_of_messages_may_end_between_two_of_one_cycle() {
     let measured = |warmup| {
         let run = Run { messages: Some(10), ..steady(warmup) };
         let scenario = scenario("mesh:4x4", "dual-path", "{}", &burst, &run).unwrap();
-        let result = simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap();
+        let result = simulate(&scenario, EngineChoice::Auto, 3).unwrap();
         (result.warmup, result.window.generated, result.messages.measured)
     };
     // The load is that of the whole burst.
@@ -121,7 +119,7 @@ fn an_automatic_warm_up_of_traffic_that_ends_leaves_what_is_to_be_measured() {
     let measured = |messages: Option<u64>| {
         let run = Run { messages, ..steady(Warmup::Auto) };
         let scenario = scenario("mesh:4x4", "dual-path", "{}", &burst, &run).unwrap();
-        let result = simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap();
+        let result = simulate(&scenario, EngineChoice::Auto, 3).unwrap();
         (result.messages.measured, result.latency.last.mean)
     };
     for (messages, warmup) in [(Some(4), 2), (Some(10), 5), (Some(12), 4), (Some(16), 0), (None, 0)] {
@@ -129,7 +127,7 @@ fn an_automatic_warm_up_of_traffic_that_ends_leaves_what_is_to_be_measured() {
         assert_eq!(count, messages.unwrap_or(16), "{messages:?}");
         let run = Run { messages, ..steady(Warmup::Messages(warmup)) };
         let scenario = scenario("mesh:4x4", "dual-path", "{}", &burst, &run).unwrap();
-        let counted = simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap();
+        let counted = simulate(&scenario, EngineChoice::Auto, 3).unwrap();
         assert_eq!((counted.messages.measured, counted.latency.last.mean), (count, mean), "{messages:?}");
     }
 }
@@ -159,7 +157,7 @@ fn warm_ups_that_leave_nothing_to_measure_are_refused() {
     assert_eq!(refused(&burst, &Run { mode: Some(Mode::Finite), messages: None, ..messages(16) }), None);
     let given_up = Run { max_cycles: Some(500), ..messages(100_000) };
     let scenario = scenario("mesh:4x4", "dual-path", "{}", &random, &given_up).unwrap();
-    let error = simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap_err();
+    let error = simulate(&scenario, EngineChoice::Auto, 3).unwrap_err();
     assert!(matches!(error, SimulationError::WithinWarmUp { warmup: 100_000, setting: "run.warmup", .. }), "{error}");
 }
 
@@ -188,7 +186,7 @@ fn a_window_that_is_cut_short_is_judged_by_its_deliveries() {
         let traffic = traffic(&format!(r#"{arrivals}, "multicast": {{ "destinations": 3 }}"#));
         let run = Run { max_cycles: Some(max_cycles), messages: Some(messages), ..steady(Warmup::Cycles(1_000)) };
         let scenario = scenario("mesh:4x4", "dual-path", r#"{ "consumption_ports": 3 }"#, &traffic, &run).unwrap();
-        simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap()
+        simulate(&scenario, EngineChoice::Auto, 3).unwrap()
     };
     // 16 nodes, a message per 1,000 cycles and node: half of them are generated.
     let light = run(0.2, 1_000, 32_000);
