@@ -1,6 +1,6 @@
 //! Which points of a sweep the static analysis calls unsafe.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use wormcast_analysis::{CycleResource, deadlock_of_scenario, steps_of_scenario};
 use wormcast_multicast::Descriptor;
@@ -30,8 +30,11 @@ impl Experiment {
     pub fn unsafe_worms(&self) -> Result<Vec<String>, Diagnostic> {
         let points = self.points()?;
         let jobs = self.jobs(&points)?;
-        let sentence = |UnsafePoint { point, cycle }: UnsafePoint| {
-            let spec = &points[point].spec;
+        let kinds = kinds(&points, &jobs);
+        let SweepSafety { unsafe_points, skipped } = sweep_safety(&points, &jobs);
+        let is_unsafe = |point: usize| kinds[point].map(|kind| unsafe_points.iter().any(|found| found.point == kind));
+        let sentence = |UnsafePoint { point, cycle }: &UnsafePoint| {
+            let (point, spec) = (*point, &points[*point].spec);
             let ports = jobs[point].scenario().map_or(0, |scenario| scenario.engine_config().ports.consumption);
             let cycle: Vec<String> = cycle.iter().map(ToString::to_string).collect();
             format!(
@@ -40,12 +43,11 @@ impl Experiment {
                 spec.algorithm,
                 spec.routing.as_ref().map_or_else(String::new, |routing| format!(", routed by {routing},")),
                 spec.topology,
-                with_swept(&points[point]),
+                with_swept(&points, point, &is_unsafe),
                 if ports == 1 { "" } else { "s" },
                 cycle.join("; ")
             )
         };
-        let SweepSafety { unsafe_points, skipped } = sweep_safety(&points, &jobs);
         let not_analysed = |point: usize| {
             let spec = &points[point].spec;
             format!(
@@ -56,20 +58,30 @@ impl Experiment {
         };
         // What differs between points need not make a difference to what is said.
         let mut said = HashSet::new();
-        let all = unsafe_points.into_iter().map(sentence).chain(skipped.into_iter().map(not_analysed));
+        let all = unsafe_points.iter().map(sentence).chain(skipped.into_iter().map(not_analysed));
         Ok(all.filter(|sentence| said.insert(sentence.clone())).collect())
     }
 }
 
-/// The swept settings on which it depends what worms wait for, beside those that are named in any case: `, with switching.buffer=4,`.
-fn with_swept(point: &Point) -> String {
-    let named = |key: &str| ["topology", "algorithm", "routing"].contains(&key) || key.starts_with("topology.");
-    let idle = |key: &str| {
-        ["traffic", "timing", "run", "stop", "engine", "seed"].contains(&key.split('.').next().unwrap_or(key))
+/// The swept settings that make worms of a point unsafe, beside those that are named in any case: `, with switching.buffer=4,`. These are those of which
+/// another value, with all else alike, is safe; or all in which safe points differ from it, if no such point was asked for.
+fn with_swept(points: &[Point], point: usize, is_unsafe: &dyn Fn(usize) -> Option<bool>) -> String {
+    let own = &points[point];
+    let is_named = |key: &str| ["topology", "algorithm", "routing"].contains(&key) || key.starts_with("topology.");
+    let differing = |other: &Point| -> Vec<usize> {
+        let pairs = own.coordinates.iter().zip(&other.coordinates).enumerate();
+        pairs.filter(|(_, (own, other))| own != other).map(|(axis, _)| axis).collect()
     };
-    let swept = point.coordinates.iter().filter(|coordinate| !named(&coordinate.key) && !idle(&coordinate.key));
-    let swept: Vec<String> = swept.map(|coordinate| format!("{}={}", coordinate.key, coordinate.text())).collect();
-    if swept.is_empty() { String::new() } else { format!(", with {},", swept.join(" and ")) }
+    let safe = points.iter().enumerate().filter(|&(place, _)| is_unsafe(place) == Some(false));
+    let from_safe: Vec<Vec<usize>> = safe
+        .map(|(_, other)| differing(other))
+        .filter(|axes| axes.iter().all(|&axis| !is_named(&own.coordinates[axis].key)))
+        .collect();
+    let alone: BTreeSet<usize> = from_safe.iter().filter(|axes| axes.len() == 1).flatten().copied().collect();
+    let axes = if alone.is_empty() { from_safe.into_iter().flatten().collect() } else { alone };
+    let said = axes.into_iter().map(|axis| format!("{}={}", own.coordinates[axis].key, own.coordinates[axis].text()));
+    let said: Vec<String> = said.collect();
+    if said.is_empty() { String::new() } else { format!(", with {},", said.join(" and ")) }
 }
 
 /// Steps up to which routings are analysed before a run or, added up, a sweep: beyond, it takes longer than most runs. Where routes have to be followed, these are the routers times the channels.
@@ -84,9 +96,9 @@ pub fn is_analysed(scenario: &Scenario) -> bool {
 /// What the static analysis says of the points of a sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SweepSafety {
-    /// The points whose worms can deadlock, one for all that differ in traffic and timing alone.
+    /// The points whose worms can deadlock, one for all that differ only in what makes no difference to that, as times do.
     pub unsafe_points: Vec<UnsafePoint>,
-    /// The points that were not analysed, one for all that differ in traffic and timing alone.
+    /// The points that were not analysed, one for all that differ only in what makes no difference to that, as times do.
     pub skipped: Vec<usize>,
 }
 
@@ -94,26 +106,10 @@ pub struct SweepSafety {
 /// take longer than most runs, and points are skipped. Of graphs that each replication draws anew, that of the first is analysed.
 pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
     let mut left = LIMIT;
-    let mut known: HashSet<String> = HashSet::new();
     let mut safety = SweepSafety::default();
-    for (place, (point, job)) in points.iter().zip(jobs).enumerate() {
-        // Nothing is sent otherwise.
+    let firsts = kinds(points, jobs).into_iter().enumerate().filter(|&(place, kind)| kind == Some(place));
+    for (place, job) in firsts.map(|(place, _)| (place, &jobs[place])) {
         let Job::Simulate(scenario) = job else { continue };
-        let spec = &point.spec;
-        // All that the point's worms depend on, whatever may be asked of an algorithm; and nothing beside traffic, timing and the run.
-        let same = PointSpec {
-            traffic: Traffic::default(),
-            timing: Timing::default(),
-            run: RunTable::default(),
-            engine: EngineChoice::default(),
-            seed: 0,
-            ..spec.clone()
-        };
-        // A seed of its own makes another kind of point only where worms depend on it.
-        let seed = draws(point, scenario).then_some(spec.seed);
-        if !known.insert(format!("{same:?} {seed:?}")) {
-            continue;
-        }
         let Some(rest) = left.checked_sub(steps_of_scenario(scenario)) else {
             safety.skipped.push(place);
             continue;
@@ -125,6 +121,29 @@ pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
         }
     }
     safety
+}
+
+/// For each point, the first whose worms may wait for the same; `None` where nothing is sent.
+fn kinds(points: &[Point], jobs: &[Job]) -> Vec<Option<usize>> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut kind = |(place, (point, job)): (usize, (&Point, &Job))| {
+        let Job::Simulate(scenario) = job else { return None };
+        let spec = &point.spec;
+        // All that the point's worms depend on, whatever may be asked of an algorithm; and nothing beside traffic, timing and the run.
+        let same = PointSpec {
+            traffic: Traffic::default(),
+            timing: Timing::default(),
+            run: RunTable::default(),
+            engine: EngineChoice::default(),
+            seed: 0,
+            ..spec.clone()
+        };
+        // A seed of its own makes another kind of point only where worms depend on it, and traffic where buffers hold all of its worms.
+        let seed = draws(point, scenario).then_some(spec.seed);
+        let branching = scenario.engine_config().branching();
+        Some(*known.entry(format!("{same:?} {seed:?} {branching:?}")).or_insert(place))
+    };
+    points.iter().zip(jobs).enumerate().map(&mut kind).collect()
 }
 
 /// Whether the worms that may be sent depend on the seed.
@@ -139,6 +158,31 @@ fn draws(point: &Point, scenario: &Scenario) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_names_the_swept_settings_that_make_the_difference_and_no_others() {
+        let said = |settings: &str, sweep: &str| {
+            let text = format!(
+                "topology = 'mesh:4x4'\nalgorithm = 'xy-tree'\n{settings}\n\
+                 traffic = {{ arrivals = {{ process = 'burst', sources = 1 }}, length = 8, multicast = {{ destinations = 3 }} }}\n\
+                 sweep = {{ {sweep} }}\n"
+            );
+            let said = Experiment::parse("x.toml", &text, &[]).unwrap().unsafe_worms().unwrap();
+            let end = |sentence: &String| sentence.split_once(" can deadlock, whether").unwrap().0.to_owned();
+            said.iter().map(end).collect::<Vec<_>>()
+        };
+        let with = |settings: &str| vec![format!("Worms of xy-tree on mesh:4x4{settings}")];
+        let lockstep = "switching = { replication = 'lockstep', buffer = 2 }";
+        let selection = "'switching.selection' = ['first', 'random', 'round-robin']";
+        assert_eq!(said(lockstep, selection), with(""));
+        let replication = "'switching.replication' = ['independent', 'lockstep']";
+        assert_eq!(said("", &format!("{replication}, {selection}")), with(", with switching.replication=lockstep,"));
+        // A buffer that holds all worms is one for whole messages, in whatever order the lengths come.
+        for lengths in ["[8, 16]", "[16, 8]"] {
+            let length = format!("'traffic.length' = {lengths}, 'timing.startup' = [1, 2]");
+            assert_eq!(said("switching.buffer = 8", &length), with(", with traffic.length=16,"));
+        }
+    }
 
     #[test]
     fn points_that_are_too_large_to_analyse_are_named_once() {

@@ -1,7 +1,7 @@
 //! Jobs from points, which do what the point's kind says: a scenario to simulate, plans to count, trees to build. Networks and algorithms are made once and shared.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request, Sends};
@@ -158,7 +158,7 @@ impl Job {
                 let scenario = scenario.with_messages(messages);
                 match stop {
                     None => simulate(&scenario, engine, seed),
-                    Some(stop) => simulate_until(&scenario, engine, seed, &|| stop.load(Ordering::Relaxed)),
+                    Some(stop) => simulate_until(&scenario, engine, seed, stop),
                 }?
                 .into()
             }

@@ -111,8 +111,6 @@ impl Scenario {
             let reason = "no multicasts are sent: `traffic.multicast.fraction` is 0".to_owned();
             add("traffic.multicast.destinations", reason.clone());
             add("traffic.multicast.sets", reason);
-        } else if self.traffic.goes_to_all(self.network.nodes()) {
-            add("traffic.multicast.sets", "each multicast goes to all other nodes".to_owned());
         }
         idle
     }
@@ -182,10 +180,6 @@ mod tests {
         let of_groups = ["options.multicast_tables", "options.groups", "options.multicasts"];
         let of_nobody = [&of_groups[..], &["traffic.multicast.destinations", "traffic.multicast.sets"]].concat();
         assert_eq!(idle("u-mesh", stripped, nobody, "{}")[2..], of_nobody);
-        let nearly = r#", "multicast": { "destinations": 14, "fraction": 0.5 }, "length": { "bytes": 9 }"#;
-        let all = nearly.replace("14", "15");
-        assert_eq!(idle("u-mesh", stripped, nearly, "{}"), of_paths[..2]);
-        assert_eq!(idle("u-mesh", stripped, &all, "{}"), [&of_paths[..2], &["traffic.multicast.sets"]].concat());
         let cold = r#", "unicast": { "pattern": "hot-spot", "node": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
         assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], [&of_groups[..], &["traffic.unicast.node"]].concat());
         let finite = r#"{ "mode": "finite", "messages": 5, "warmup": 9 }"#;

@@ -1,7 +1,7 @@
 //! Runs a scenario: turns traffic into plans, feeds them to an engine, and collects the result.
 
-use std::cell::Cell;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -209,11 +209,11 @@ enum EngineKind {
 /// # Errors
 /// If the engine asked for or the switching cannot carry what the algorithm sends, or a plan is wrong or has no route.
 pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
-    simulate_observed(scenario, engine, seed, &mut ())
+    simulate_until(scenario, engine, seed, &AtomicBool::new(false))
 }
 
-/// As [`simulate`], and asks every thousand cycles or so whether to stop. A run that was stopped has the result of what it had simulated by then: the
-/// caller must see to it that nobody takes it for that of a whole run.
+/// As [`simulate`], until `stop` is set. A run that was stopped has the result of what it had simulated by then: the caller must see to it that nobody takes
+/// it for that of a whole run.
 ///
 /// Unlike [`simulate_observed`] it is compiled once, in this crate.
 ///
@@ -223,17 +223,13 @@ pub fn simulate_until(
     scenario: &Scenario,
     engine: EngineChoice,
     seed: u64,
-    stop: &dyn Fn() -> bool,
+    stop: &AtomicBool,
 ) -> Result<RunResult, SimulationError> {
-    simulate_observed(scenario, engine, seed, &mut Until { stop, cycles: Cell::new(0), stopped: Cell::new(false) })
+    simulate_observed(scenario, engine, seed, &mut Until(stop))
 }
 
 /// Ends a run when it is told to.
-struct Until<'a> {
-    stop: &'a dyn Fn() -> bool,
-    cycles: Cell<u32>,
-    stopped: Cell<bool>,
-}
+struct Until<'a>(&'a AtomicBool);
 
 impl Observer for Until<'_> {
     const RELEASES: bool = false;
@@ -241,14 +237,7 @@ impl Observer for Until<'_> {
 
     #[inline]
     fn done(&self) -> bool {
-        // Called in every cycle in which something happens.
-        const SELDOM: u32 = 1 << 10;
-        let cycles = self.cycles.get().wrapping_add(1);
-        self.cycles.set(cycles);
-        if cycles.is_multiple_of(SELDOM) && (self.stop)() {
-            self.stopped.set(true);
-        }
-        self.stopped.get()
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -149,12 +149,6 @@ impl CheckedTraffic {
         }
     }
 
-    /// Whether drawn multicasts all go to all other nodes of a network of so many.
-    pub(crate) fn goes_to_all(&self, nodes: usize) -> bool {
-        let Self::Random(random) = self else { return false };
-        matches!(random.multicast, Some((Destinations::Count(count), _)) if count.least as usize + 1 >= nodes)
-    }
-
     /// The share of messages that are multicasts, where some are said to be, and that of unicasts that go to the hot spot, where
     /// there is one.
     pub(crate) fn shares(&self) -> (Option<f64>, Option<f64>) {
