@@ -1,5 +1,7 @@
 //! Links that have failed permanently.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -121,7 +123,7 @@ impl Faults {
     /// names of nodes are those of routers, too.
     ///
     /// # Errors
-    /// If the text names no link that has not failed.
+    /// If the text names no link that has not failed, or several that do not have the same ends.
     pub fn fail(&mut self, network: &Network, text: &str) -> Result<(), FaultError> {
         let node = |text: &str| parse_node(network, text).ok();
         // Names may have hyphens.
@@ -133,6 +135,9 @@ impl Faults {
         let mut readings: Vec<(RouterId, RouterId)> = ends.collect();
         let mut joined = readings.clone();
         joined.retain(|&(from, to)| from != to && network.outputs(from).any(|link| network.to(link) == to));
+        // One link may have several names: those of its routers, and those of their nodes.
+        let mut seen = HashSet::new();
+        joined.retain(|&(from, to)| seen.insert((from.min(to), from.max(to))));
         if let [one, other, ..] = joined[..] {
             let said = |(from, to)| format!("{} and {}", network.router_label(from), network.router_label(to));
             return Err(FaultError::Ambiguous {
@@ -299,6 +304,9 @@ mod tests {
         assert_eq!(failed(&["a", "b-c", "a-b", "c"]), Err(both.to_owned()));
         assert_eq!(failed(&["a", "b-c", "a-b", "d"]), Ok((0, 1)));
         assert_eq!(failed(&["a", "x", "b-c", "a-b", "c"]), Ok((3, 4)));
+        let hosts = "Switch 8 \"a\"\n[1] \"b-c\"[1]\n[2] \"a-b\"[1]\nSwitch 8 \"b-c\"\n[2] \"c\"[1]\nHca 1 \"a-b\"\nHca 1 \"c\"\n";
+        let fabric = wormcast_network::FileFormat::Fabric.parse("fabric", hosts).unwrap();
+        Faults::default().fail(&fabric, "a-b-c").unwrap();
         let neither = failed(&["a", "x", "b-c", "y"]).unwrap_err();
         assert!(neither.contains("has no link between routers a and b-c"), "{neither}");
     }

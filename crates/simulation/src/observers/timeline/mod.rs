@@ -52,7 +52,8 @@ const WAITS: u32 = 3;
 
 impl<'n, W: Write> Timeline<'n, W> {
     /// A timeline of a run on `network` with the channels of `space`, `cycle_ns` nanoseconds a cycle, and startups that take
-    /// `startup` cycles. It is written to `out`, in small pieces that are buffered.
+    /// `startup` cycles. It is written to `out`, in small pieces that are buffered. If channels have several virtual channels, it has to be
+    /// [told](Self::with_virtual_channels).
     pub fn new(network: &'n Network, space: ChannelSpace, cycle_ns: f64, startup: u32, out: W) -> Self {
         let mut out = Sink::new(out);
         out.write(|out| {
@@ -87,7 +88,8 @@ impl<'n, W: Write> Timeline<'n, W> {
         Self { window, ..self }
     }
 
-    /// Of a run in which several worms hold a channel at once, if there is more than one virtual channel.
+    /// With as many tracks for a channel as worms hold it at once, if there are several virtual channels. Without them only one does, though it may be reported
+    /// late that it has given the channel back.
     #[must_use]
     pub fn with_virtual_channels(self, virtual_channels: u32) -> Self {
         Self { virtual_channels: (virtual_channels > 1).then(Beside::default), ..self }
