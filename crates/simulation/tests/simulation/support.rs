@@ -17,7 +17,7 @@ use wormcast_simulation::{
     simulate_observed,
 };
 
-/// What an observer is told, except single flits, as a trait object.
+/// What an observer is told, except single flits, as a trait object. What the observer does not ask for is kept from it.
 pub(crate) trait Listener {
     fn generated(&mut self, message: &Generated<'_>);
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId);
@@ -37,19 +37,27 @@ impl<O: Observer> Listener for O {
     }
 
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
-        Observer::started(self, at, message, worm, node);
+        if O::CHANNELS {
+            Observer::started(self, at, message, worm, node);
+        }
     }
 
     fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
-        Observer::requested(self, at, worm, channels);
+        if O::WAITS {
+            Observer::requested(self, at, worm, channels);
+        }
     }
 
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
-        Observer::granted(self, at, worm, channel);
+        if O::CHANNELS {
+            Observer::granted(self, at, worm, channel);
+        }
     }
 
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
-        Observer::released(self, at, worm, channel, flits);
+        if O::RELEASES {
+            Observer::released(self, at, worm, channel, flits);
+        }
     }
 
     fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32) {
@@ -61,11 +69,15 @@ impl<O: Observer> Listener for O {
     }
 
     fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
-        Observer::buffered(self, at, switch, flits);
+        if O::OCCUPANCY {
+            Observer::buffered(self, at, switch, flits);
+        }
     }
 
     fn ended(&mut self, end: &RunEnd<'_>) {
-        Observer::ended(self, end);
+        if O::END {
+            Observer::ended(self, &RunEnd { worms: if O::WAITS { end.worms } else { &[] }, ..*end });
+        }
     }
 
     fn done(&self) -> bool {
@@ -74,25 +86,31 @@ impl<O: Observer> Listener for O {
 }
 
 /// Tells an observer of whatever kind, so that engines are compiled once for all of them: most of the time that it takes to build these tests goes there.
-pub(crate) struct Told<'a>(Rc<RefCell<dyn Listener + 'a>>);
+/// `QUIET`: one that asks for nothing but messages and deliveries, as sweeps do.
+pub(crate) struct Told<'a, const QUIET: bool = false>(Rc<RefCell<dyn Listener + 'a>>);
 
 impl<'a> Told<'a> {
     /// Tells one that its caller looks at meanwhile.
     pub(crate) fn new<O: Observer + 'a>(observer: &Rc<RefCell<O>>) -> Self {
+        assert!(!O::FLITS, "nothing is told of single flits");
         let observer: Rc<RefCell<O>> = Rc::clone(observer);
         Self(observer)
     }
+}
 
+impl Told<'_, true> {
     /// Tells nobody.
     pub(crate) fn nobody() -> Self {
-        Self::new(&shared(()))
+        Self(shared(()))
     }
 }
 
-impl Observer for Told<'_> {
-    const OCCUPANCY: bool = true;
-    const WAITS: bool = true;
-    const END: bool = true;
+impl<const QUIET: bool> Observer for Told<'_, QUIET> {
+    const OCCUPANCY: bool = !QUIET;
+    const WAITS: bool = !QUIET;
+    const END: bool = !QUIET;
+    const RELEASES: bool = !QUIET;
+    const CHANNELS: bool = !QUIET;
 
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.borrow_mut().generated(message);
@@ -152,7 +170,6 @@ pub(crate) fn watch<O: Observer>(
     seed: u64,
     observer: O,
 ) -> Result<(RunResult, O), SimulationError> {
-    assert!(!O::FLITS);
     let observer = shared(observer);
     let result = simulate_observed(scenario, engine, seed, &mut Told::new(&observer))?;
     Ok((result, alone(observer)))
