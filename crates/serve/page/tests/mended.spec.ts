@@ -244,6 +244,11 @@ test("values of an address that there are not are told in every view, which open
     ["/deadlock?topology=mesh:4x4&routing=e-cube&show=foo", "[data-verdict=free]", ["`show` cannot be “foo”: expected dependencies, numbering or load"]],
     ["/replay?file=run.replay&cycle=5000&speed=abc&colour=foo&by=bar", ".gauge", ["`speed` cannot be “abc”: expected 1, 5, 20, ", "`colour` cannot be “foo”: expected message, kind or state", `\`by\` cannot be “bar”: expected ${measures}`]],
     ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path&routing=foo", ".plan .gauge", ["There is no routing “foo”: expected "]],
+    ["/plan?topology=mesh:4x4&source=9,9&failed=0,0-1,0;0,0-3,3&ports=two&seed=x&algorithms=dual-path", ".plan", [
+      "There is no node “9,9”: expected one such as 0,0", "There is no link “0,0-3,3”: expected two routers that are joined", "`ports` cannot be “two”: expected one or all",
+      "`seed` cannot be “x”: expected a whole number",
+    ]],
+    ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path,column-path,separate,schl,u-mesh,xy-tree,yx-tree,vctm,rpm,xy-mask", ".plan .gauge", ["10 algorithms are named: the first 9 are here"]],
     ["/deadlock?topology=mesh:4x4&routing=e-cube&sl=1", "[data-verdict=free]", ["“sl”, which makes no difference here"]],
   ];
   for (const [asked, opened, said] of cases) {

@@ -1,6 +1,6 @@
 // Which worms a multicast sends: a source and destinations by clicks, algorithms side by side.
 
-import { changed, format, list, wrongName } from "../address.ts";
+import { changed, format, list, noSuch, wrongName, wrongWord } from "../address.ts";
 import type { Query } from "../address.ts";
 import { get, isAborted } from "../api.ts";
 import type { Catalogue, NetworkData, Plan } from "../api.ts";
@@ -78,6 +78,27 @@ export function plan(page: Page, first: Query): View {
   };
   const destinations = (): string[] => list(query.destinations, ";").map(labelled);
   const failed = (): string[] => list(query.failed, ";");
+
+  /** That the address names more algorithms than there is room for; "" if not. */
+  const tooMany = (): string => {
+    const given = list(query.algorithms).length;
+    return given > MOST ? `${given} algorithms are named: the first ${MOST} are here, as no more stand side by side` : "";
+  };
+  /** What is wrong with values that no algorithm is asked to take, as they would say themselves. */
+  const unasked = (wanted: readonly string[]): string[] => {
+    const routing = all && !wanted.some(routingOf) ? [wrongName("routing", query.routing, all.routings.map(({ name }) => name))] : [];
+    if (!network || (wanted.length > 0 && destinations().length > 0)) return routing;
+    const net = network;
+    const wrong = (what: string, given: readonly string[], isThere: (item: string) => boolean, expected: string): string[] =>
+      given.filter((item) => !isThere(item)).map((item) => noSuch(what, item, `expected ${expected}`));
+    return [
+      ...routing,
+      ...wrong("node", query.source ? [query.source] : [], (name) => net.findNode(name) !== null, `one such as ${net.nodeLabel(0)}`),
+      ...wrong("link", failed(), (ends) => net.linksBetween([ends]).length > 0, "two routers that are joined, with a hyphen between them"),
+      wrongWord("ports", query.ports, ["one", "all"]),
+      query.seed && !/^\d+$/.test(query.seed) ? `\`seed\` cannot be “${query.seed}”: expected a whole number` : "",
+    ];
+  };
 
   /** The routing that is chosen, for algorithms that leave a choice. */
   const routingOf = (algorithm: string): string => (all?.algorithms.some(({ name, routing }) => name === algorithm && routing === null) && query.routing) || "";
@@ -181,8 +202,7 @@ export function plan(page: Page, first: Query): View {
     move();
     controls();
     const wanted = algorithms();
-    // Algorithms that are asked to take it say so themselves.
-    page.wrong(all && !wanted.some(routingOf) ? [wrongName("routing", query.routing, all.routings.map(({ name }) => name))] : []);
+    page.wrong([tooMany(), ...unasked(wanted)]);
     for (const [name, card] of cards) {
       if (wanted.includes(name)) continue;
       card.asking?.abort();
