@@ -281,17 +281,6 @@ mod tests {
     }
 
     #[test]
-    fn names_fit_into_a_row_of_a_table() {
-        let text = r#"{"nodes": [{"id": 0, "label": "new\nline"}, {"id": 1, "label": "a\tb"}], "links": [{"source": 0, "target": 1}]}"#;
-        let network = parse("x", text).unwrap();
-        let names =
-            |network: &Network| [0, 1].map(|router| network.router_name(RouterId::new(router)).unwrap().to_owned());
-        assert_eq!(names(&network), ["new line", "a b"]);
-        let xml = crate::NetworkGraphml(&network).to_string().replace("new line", "new\nline");
-        assert_eq!(names(&super::super::graphml::parse("z", &xml).unwrap()), ["new line", "a b"]);
-    }
-
-    #[test]
     fn vertices_may_say_where_they_are_and_say_it_again() {
         let text = r#"{"nodes": [{"id": 0, "x": 1.5, "y": "-2"}, {"id": 1, "Latitude": 40, "longitude": -3.25}, {"id": 2, "x": 1, "y": null}],
             "links": [{"source": 0, "target": 1}, {"source": 1, "target": 2}]}"#;

@@ -32,11 +32,6 @@ pub(super) fn is_node(kind: &str) -> Result<bool, String> {
     }
 }
 
-/// A name that can be printed in a row of a table: with a blank for each line break, tab or other control character.
-fn on_one_line(name: &str) -> String {
-    name.replace(char::is_control, " ")
-}
-
 /// What a graph's file says of a vertex beyond its id.
 #[derive(Clone, Default)]
 pub(super) struct Attributes {
@@ -155,8 +150,7 @@ impl Vertices {
             let vertex = &self.list[index as usize];
             if !vertex.attributes.is_node {
                 let Vertex { attributes, line, .. } = vertex;
-                let router =
-                    builder.router(&on_one_line(&attributes.label)).map_err(|error| file.error(*line, error))?;
+                let router = builder.router(&attributes.label).map_err(|error| file.error(*line, error))?;
                 if let Some(coordinates) = attributes.coordinates {
                     builder.coordinates(router, coordinates).map_err(|error| file.error(*line, error))?;
                 }
@@ -200,7 +194,7 @@ impl Vertices {
             if !vertex.attributes.is_node {
                 continue;
             }
-            let name = on_one_line(&vertex.attributes.label);
+            let name = std::mem::take(&mut vertex.attributes.label);
             let (id, line) = (&self.ids[index as usize], vertex.line);
             let edge = attached[index as usize].map(|position| (position, &self.edges[position]));
             let end = edge.and_then(|(position, edge)| {

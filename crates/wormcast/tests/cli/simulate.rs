@@ -788,8 +788,8 @@ fn flit_hops_are_those_of_all_channels() {
 fn threads_share_a_run_or_the_command_says_why_not() {
     let folder = Folder::with(&[]);
     let simulate = |more: &[&str]| {
-        let small = ["simulate", "--set", "algorithm=separate", "--set", "run.messages=200", "--format", "json"];
-        folder.run(&[&small[..], more].concat())
+        let small = ["simulate", "--set", "algorithm=separate", "--format", "json"];
+        folder.run(&[&small[..], &["--set", "run={ mode = 'drain', messages = 40 }"], more].concat())
     };
     let expected = simulate(&[]);
     assert_eq!(expected.code, 0, "{expected:?}");
