@@ -69,6 +69,7 @@
 //!
 //! - [`Scenario::new`] checks all settings against each other; [`simulate_observed`] adds an observer of your own.
 //! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`], [`Replay`] and [`WaitLog`] are observers that become files.
+//! - [`simulate_until`] ends when a flag is set, as sweeps that are stopped do.
 //! - [`simulate_on`] simulates parts of a large network side by side, on several threads, with the same result; [`one_thread_because`] says where it cannot.
 //! - [`plan_messages`] measures plans without simulating time.
 //! - [`search_deadlock`] searches, within a budget, for messages that reach a deadlock, or proves that there are none.
