@@ -189,6 +189,21 @@ mod tests {
     }
 
     #[test]
+    fn the_first_batch_counts_like_the_others() {
+        // Each falls a little behind, but the first one has more deliveries than all others lack.
+        let said = |first: u64| {
+            let mut batches = Batches::new(2000).unwrap();
+            for message in 0..2000 {
+                batches.generated(message, message, 1);
+                let delivered = if message == 0 { first } else { u64::from(message % 100 >= 3) };
+                (0..delivered).for_each(|_| batches.delivered());
+            }
+            batches.behind(BACKLOG, 0)
+        };
+        assert_eq!((said(0), said(40)), (Some(true), Some(false)));
+    }
+
+    #[test]
     fn batches_in_which_nothing_can_have_arrived_say_nothing() {
         // Nothing arrives in the first half of the window, everything in the second.
         let mut batches = Batches::new(2000).unwrap();
