@@ -209,7 +209,7 @@ enum EngineKind {
 /// # Errors
 /// If the engine asked for or the switching cannot carry what the algorithm sends, or a plan is wrong or has no route.
 pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
-    simulate_until(scenario, engine, seed, &AtomicBool::new(false))
+    simulate_observed(scenario, engine, seed, &mut ())
 }
 
 /// As [`simulate`], until `stop` is set. A run that was stopped has the result of what it had simulated by then: the caller must see to it that nobody takes
