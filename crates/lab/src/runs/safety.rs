@@ -32,7 +32,10 @@ impl Experiment {
         let jobs = self.jobs(&points)?;
         let kinds = kinds(&points, &jobs);
         let SweepSafety { unsafe_points, skipped } = sweep_safety(&points, &jobs);
-        let is_unsafe = |point: usize| kinds[point].map(|kind| unsafe_points.iter().any(|found| found.point == kind));
+        let is_safe = |point: usize| {
+            let is = |kind| !skipped.contains(&kind) && unsafe_points.iter().all(|found| found.point != kind);
+            kinds[point].is_some_and(is)
+        };
         let sentence = |UnsafePoint { point, cycle }: &UnsafePoint| {
             let (point, spec) = (*point, &points[*point].spec);
             let ports = jobs[point].scenario().map_or(0, |scenario| scenario.engine_config().ports.consumption);
@@ -43,7 +46,7 @@ impl Experiment {
                 spec.algorithm,
                 spec.routing.as_ref().map_or_else(String::new, |routing| format!(", routed by {routing},")),
                 spec.topology,
-                with_swept(&points, point, &is_unsafe),
+                with_swept(&points, point, &is_safe),
                 if ports == 1 { "" } else { "s" },
                 cycle.join("; ")
             )
@@ -58,21 +61,21 @@ impl Experiment {
         };
         // What differs between points need not make a difference to what is said.
         let mut said = HashSet::new();
-        let all = unsafe_points.iter().map(sentence).chain(skipped.into_iter().map(not_analysed));
+        let all = unsafe_points.iter().map(sentence).chain(skipped.iter().copied().map(not_analysed));
         Ok(all.filter(|sentence| said.insert(sentence.clone())).collect())
     }
 }
 
-/// The swept settings that make worms of a point unsafe, beside those that are named in any case: `, with switching.buffer=4,`. These are those of which
-/// another value, with all else alike, is safe; or all in which safe points differ from it, if no such point was asked for.
-fn with_swept(points: &[Point], point: usize, is_unsafe: &dyn Fn(usize) -> Option<bool>) -> String {
+/// The swept settings that make the worms of a point unsafe, beside those that are named in any case: `, with switching.buffer=4,`. A setting does if a point
+/// that differs in it alone is safe. If there is no such point, all settings count in which some safe point differs.
+fn with_swept(points: &[Point], point: usize, is_safe: &dyn Fn(usize) -> bool) -> String {
     let own = &points[point];
     let is_named = |key: &str| ["topology", "algorithm", "routing"].contains(&key) || key.starts_with("topology.");
     let differing = |other: &Point| -> Vec<usize> {
         let pairs = own.coordinates.iter().zip(&other.coordinates).enumerate();
         pairs.filter(|(_, (own, other))| own != other).map(|(axis, _)| axis).collect()
     };
-    let safe = points.iter().enumerate().filter(|&(place, _)| is_unsafe(place) == Some(false));
+    let safe = points.iter().enumerate().filter(|&(place, _)| is_safe(place));
     let from_safe: Vec<Vec<usize>> = safe
         .map(|(_, other)| differing(other))
         .filter(|axes| axes.iter().all(|&axis| !is_named(&own.coordinates[axis].key)))
