@@ -117,10 +117,8 @@ impl<'n, W: Write> Timeline<'n, W> {
 
     /// Writes what a track shows for some time, with its arguments as JSON.
     fn slice(&mut self, (process, track): (u32, u64), name: &str, time: Range<Cycle>, arguments: &str) {
-        let [at, lasts] = {
-            let [start, end] = [time.start, time.end].map(|cycle| self.nanoseconds(cycle));
-            [start, end - start].map(|nanoseconds| nanoseconds / 1000.0)
-        };
+        let [start, end] = [time.start, time.end].map(|cycle| self.nanoseconds(cycle));
+        let (at, lasts) = (start / 1000.0, (end - start) / 1000.0);
         self.out.write(|out| {
             write!(out, ",\n{{\"ph\":\"X\",\"pid\":{process},\"tid\":{track},\"name\":\"{name}\"")?;
             write!(out, r#","ts":{at},"dur":{lasts},"args":{{{arguments}}}}}"#)

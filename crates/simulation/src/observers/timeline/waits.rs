@@ -6,6 +6,7 @@ use std::ops::Range;
 use wormcast_network::ChannelId;
 
 use crate::observers::observer::Cycle;
+use crate::observers::timeline::beside::Beside;
 
 /// The waits that have not ended. Those for one channel, the first of several that will do or are wanted together, share its tracks,
 /// one beside the other.
@@ -13,8 +14,8 @@ use crate::observers::observer::Cycle;
 pub(super) struct Waits {
     /// By worm.
     open: HashMap<u64, Vec<Wait>>,
-    /// The places at each channel that are taken.
-    lanes: HashMap<ChannelId, Vec<bool>>,
+    /// The places at each channel.
+    lanes: Beside,
     /// The number of each track so far: by channel and place there.
     tracks: HashMap<(ChannelId, u32), u32>,
 }
@@ -44,14 +45,8 @@ impl Ended {
 impl Waits {
     pub(super) fn begin(&mut self, since: Cycle, worm: u64, channels: &[ChannelId]) {
         let Some(first) = channels.first() else { return };
-        let lanes = self.lanes.entry(*first).or_default();
-        let lane = lanes.iter().position(|taken| !taken).unwrap_or(lanes.len());
-        if lane == lanes.len() {
-            lanes.push(true);
-        } else {
-            lanes[lane] = true;
-        }
-        self.open.entry(worm).or_default().push(Wait { since, channels: channels.into(), lane: lane as u32 });
+        let lane = self.lanes.take(first.index(), since..Cycle::MAX);
+        self.open.entry(worm).or_default().push(Wait { since, channels: channels.into(), lane });
     }
 
     /// A worm gets a channel: ends its wait for that, if there is one and it has taken any time.
@@ -75,9 +70,7 @@ impl Waits {
 
     fn close(&mut self, wait: Wait, at: Cycle) -> Option<Ended> {
         let channel = wait.channels[0];
-        if let Some(taken) = self.lanes.get_mut(&channel).and_then(|lanes| lanes.get_mut(wait.lane as usize)) {
-            *taken = false;
-        }
+        self.lanes.end(channel.index(), wait.lane, at);
         if at <= wait.since {
             return None;
         }
