@@ -53,6 +53,12 @@ fn up_down(_: &Network) -> &'static RoutingDescriptor {
 /// let plan = chain.plan(&Multicast::new(NodeId::new(0), &[1, 5, 6, 9, 10, 13, 14].map(NodeId::new)));
 /// let summary = plan.summary(chain.routing(), PortModel::One)?;
 /// assert_eq!((plan.worms.len(), summary.steps), (7, 3));
+///
+/// // Elsewhere worms may share a channel: three steps here, and not two.
+/// let graph = "random:nodes=6,degree=2.5,seed=1".parse::<TopologySpec>()?.build()?;
+/// let chain = algorithm_by_name("chain-ordered", &graph, &Options::default())?;
+/// let plan = chain.plan(&Multicast::new(NodeId::new(0), &[4, 1, 3].map(NodeId::new)));
+/// assert_eq!(plan.summary(chain.routing(), PortModel::One)?.steps, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ChainOrdered {
