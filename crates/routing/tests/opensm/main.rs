@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::fs;
 
 use simulated::{
-    Random, Simulated, expect_trees, join_groups, random_fabric, random_levels, random_maps, random_trees, rejoin,
-    setting,
+    Random, Simulated, expect_trees, join_groups, on_each, random_fabric, random_levels, random_maps, random_trees,
+    rejoin, setting,
 };
 use wormcast_network::{FileFormat, NetworkIbsim, RouterId};
 use wormcast_routing::{
@@ -28,8 +28,7 @@ fn can_deadlock(tables: &ForwardingTables) -> bool {
 #[test]
 fn verdicts_agree_with_ibdmchk() {
     let Some((programs, fabrics)) = setting() else { return };
-    let mut loops = [0, 0];
-    for seed in 0..fabrics {
+    let verdicts = on_each(0..fabrics, |seed| {
         let fabric = random_fabric(seed);
         let simulated = Simulated::start(&programs, &fabric);
         let dump = if seed % 3 == 2 {
@@ -45,14 +44,14 @@ fn verdicts_agree_with_ibdmchk() {
         assert_eq!((report.undelivered_pairs, report.loop_count), (0, 0), "fabric {seed}");
         let verdict = simulated.has_credit_loops();
         assert_eq!(can_deadlock(&tables), verdict, "fabric {seed}");
-        loops[usize::from(verdict)] += 1;
         // What we write is what OpenSM wrote, and its two files say the same.
         assert_eq!(NetworkLfts::new(&tables).unwrap().to_string(), dump, "fabric {seed}");
         let again = parse_fdbs(&fabric, "fdbs", &simulated.read("opensm.fdbs")).unwrap();
         assert_eq!((again.entries(), again.unidentified()), (tables.entries(), 0), "fabric {seed}");
         assert_eq!(NetworkLfts::new(&again).unwrap().to_string(), dump, "fabric {seed}");
-    }
-    let [without, with] = loops;
+        verdict
+    });
+    let [without, with] = [false, true].map(|loops| verdicts.iter().filter(|&&verdict| verdict == loops).count());
     eprintln!("{fabrics} fabrics: {without} without credit loops, {with} with");
     assert!(without > 0 && with > 0);
 }
@@ -75,8 +74,7 @@ fn can_deadlock_together(
 #[test]
 fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
     let Some((programs, fabrics)) = setting() else { return };
-    let (mut loops, mut by_packets) = ([0, 0], 0);
-    for seed in 2000..2000 + fabrics {
+    let verdicts = on_each(2000..2000 + fabrics, |seed| {
         let fabric = random_fabric(seed);
         let simulated = Simulated::start(&programs, &fabric);
         // Loops of unicasts alone would say little of multicasts: most fabrics are routed without.
@@ -94,10 +92,11 @@ fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
         let deadlock = |how| can_deadlock_together(&tables, &groups, how, None);
         let verdict = simulated.ibdmchk(&["-M"]);
         assert_eq!(deadlock(GroupBranching::Ibdmchk), verdict, "fabric {seed}: {text}");
-        loops[usize::from(verdict)] += 1;
-        by_packets += usize::from(deadlock(GroupBranching::Packets) != verdict);
-    }
-    let [without, with] = loops;
+        (verdict, deadlock(GroupBranching::Packets))
+    });
+    let count = |counts: fn(&(bool, bool)) -> bool| verdicts.iter().filter(|&verdicts| counts(verdicts)).count();
+    let (without, with) = (count(|&(verdict, _)| !verdict), count(|&(verdict, _)| verdict));
+    let by_packets = count(|(verdict, packets)| packets != verdict);
     eprintln!(
         "{fabrics} fabrics with groups: {without} without credit loops, {with} with; what packets do differs in {by_packets}"
     );
@@ -147,8 +146,7 @@ fn the_six_trees_of_a_ring_come_out_as_known() {
 #[test]
 fn verdicts_lane_by_lane_agree_with_ibdmchk() {
     let Some((programs, fabrics)) = setting() else { return };
-    let (mut loops, mut on_one_lane, mut by_packets) = ([0, 0], 0, 0);
-    for seed in 3000..3000 + fabrics {
+    let verdicts = on_each(3000..3000 + fabrics, |seed| {
         let fabric = random_fabric(seed);
         let simulated = Simulated::start(&programs, &fabric);
         let tables = parse_lfts(&fabric, "dump", &simulated.route("minhop", &[])).unwrap();
@@ -174,11 +172,13 @@ fn verdicts_lane_by_lane_agree_with_ibdmchk() {
         let verdict = simulated.ibdmchk(&options);
         let deadlock = |how, lanes| can_deadlock_together(&tables, &groups, how, lanes);
         assert_eq!(deadlock(GroupBranching::Ibdmchk, Some(&lanes)), verdict, "fabric {seed}");
-        loops[usize::from(verdict)] += 1;
-        on_one_lane += usize::from(deadlock(GroupBranching::Ibdmchk, None) != verdict);
-        by_packets += usize::from(deadlock(GroupBranching::Packets, Some(&lanes)) != verdict);
-    }
-    let [without, with] = loops;
+        let on_one_lane = deadlock(GroupBranching::Ibdmchk, None);
+        [verdict, on_one_lane, deadlock(GroupBranching::Packets, Some(&lanes))]
+    });
+    let count = |counts: fn(&[bool; 3]) -> bool| verdicts.iter().filter(|&verdicts| counts(verdicts)).count();
+    let (without, with) = (count(|&[verdict, ..]| !verdict), count(|&[verdict, ..]| verdict));
+    let on_one_lane = count(|[verdict, one_lane, _]| one_lane != verdict);
+    let by_packets = count(|[verdict, _, packets]| packets != verdict);
     eprintln!(
         "{fabrics} fabrics with lanes: {without} without credit loops, {with} with; one lane for all differs in {on_one_lane}, what packets do in \
          {by_packets}"
@@ -189,8 +189,8 @@ fn verdicts_lane_by_lane_agree_with_ibdmchk() {
 #[test]
 fn our_trees_are_those_of_opensm() {
     let Some((programs, fabrics)) = setting() else { return };
-    let (mut groups_built, mut loops, mut by_tables) = (0, 0, 0);
-    for seed in 4000..4000 + fabrics {
+    // How many trees, whether they come out without the matrix, and whether they can deadlock with up*/down*.
+    let found = on_each(4000..4000 + fabrics, |seed| {
         let fabric = random_fabric(seed);
         let simulated = Simulated::start(&programs, &fabric);
         let guid = fabric.router_guid(RouterId::new(seed as u32 % fabric.routers() as u32)).unwrap();
@@ -199,7 +199,7 @@ fn our_trees_are_those_of_opensm() {
         let _opensm = simulated.serve(engine, if engine == "updn" { &["-a", "roots"] } else { &[] });
         let members = join_groups(&simulated, &fabric, &mut Random(seed));
         if members.is_empty() {
-            continue;
+            return (0, false, false);
         }
         let tables = parse_lfts(&fabric, "dump", &simulated.read("opensm-lfts.dump")).unwrap();
         let joined = MulticastTables::empty(&fabric).with_members(&tables, "groups", &members).unwrap();
@@ -207,16 +207,17 @@ fn our_trees_are_those_of_opensm() {
         let built = joined.clone().with_trees(&matrix);
         let expected = NetworkMcfdbs::new(&built).unwrap().to_string();
         expect_trees(&simulated, &expected, &format!("fabric {seed}, {engine}, {members}"));
-        groups_built += built.groups().len();
         assert!(built.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()), "fabric {seed}");
         // Without the matrix, from the tables: what OpenSM may have had.
         let guessed = joined.with_trees(&HopMatrix::of_tables(&tables).unwrap());
         let same = NetworkMcfdbs::new(&guessed).unwrap().to_string() == expected;
-        by_tables += usize::from(same);
         assert!(same || engine == "updn", "fabric {seed}");
         let deadlock = can_deadlock_together(&tables, &built, GroupBranching::Packets, None);
-        loops += usize::from(engine == "updn" && deadlock);
-    }
+        (built.groups().len(), same, engine == "updn" && deadlock)
+    });
+    let groups_built: usize = found.iter().map(|&(groups, ..)| groups).sum();
+    let by_tables = found.iter().filter(|&&(_, same, _)| same).count();
+    let loops = found.iter().filter(|&&(.., deadlock)| deadlock).count();
     eprintln!(
         "{groups_built} trees on {fabrics} fabrics; without the matrix they are the same on {by_tables}; with updn {loops} fabrics can deadlock"
     );
@@ -226,8 +227,7 @@ fn our_trees_are_those_of_opensm() {
 #[test]
 fn repaired_tables_are_loaded_and_have_no_loop() {
     let Some((programs, fabrics)) = setting() else { return };
-    let mut changed: BTreeMap<&str, u32> = BTreeMap::new();
-    for seed in 5000..5000 + fabrics {
+    let repairs = on_each(5000..5000 + fabrics, |seed| {
         let fabric = random_fabric(seed);
         let simulated = Simulated::start(&programs, &fabric);
         let guid = fabric.router_guid(RouterId::new(seed as u32 % fabric.routers() as u32)).unwrap();
@@ -236,7 +236,7 @@ fn repaired_tables_are_loaded_and_have_no_loop() {
         let opensm = simulated.serve(engine, if engine == "updn" { &["-a", "roots"] } else { &[] });
         let members = join_groups(&simulated, &fabric, &mut Random(seed));
         if members.is_empty() {
-            continue;
+            return None;
         }
         drop(opensm);
         let tables = parse_lfts(&fabric, "dump", &simulated.read("opensm-lfts.dump")).unwrap();
@@ -250,7 +250,6 @@ fn repaired_tables_are_loaded_and_have_no_loop() {
             joined.with_trees(&trees)
         };
         let repaired = repair(&tables, &built, None, 1).unwrap();
-        *changed.entry(repaired.changed.name()).or_default() += 1;
         assert_eq!(repaired.changed == Changed::Unicasts, repaired.changed_entries > 0, "fabric {seed}");
         let report = analyse_tables(&repaired.tables);
         assert_eq!((report.undelivered_pairs, report.loop_count), (0, 0), "fabric {seed}");
@@ -277,6 +276,11 @@ fn repaired_tables_are_loaded_and_have_no_loop() {
             assert!(!simulated.ibdmchk(&["-M"]), "fabric {seed}");
         }
         assert!(!simulated.has_credit_loops(), "fabric {seed}");
+        Some(repaired.changed.name())
+    });
+    let mut changed: BTreeMap<&str, u32> = BTreeMap::new();
+    for what in repairs.into_iter().flatten() {
+        *changed.entry(what).or_default() += 1;
     }
     eprintln!("{fabrics} fabrics: {changed:?}");
     assert!(changed.len() > 1);
@@ -285,7 +289,7 @@ fn repaired_tables_are_loaded_and_have_no_loop() {
 #[test]
 fn opensm_loads_our_tables_unchanged() {
     let Some((programs, fabrics)) = setting() else { return };
-    for seed in 1000..1000 + fabrics / 3 {
+    on_each(1000..1000 + fabrics / 3, |seed| {
         let fabric = random_fabric(seed);
         let name = if seed % 2 == 0 { "up-down" } else { "turn-prohibition" };
         let relation = routing_by_name(name, &fabric, &RoutingOptions::default()).unwrap();
@@ -301,5 +305,5 @@ fn opensm_loads_our_tables_unchanged() {
             assert!(tables.entries_for(place).eq(loaded.entries_for(there)), "fabric {seed}: {destination:?}");
         }
         assert!(!simulated.has_credit_loops() && !can_deadlock(&loaded), "fabric {seed}");
-    }
+    });
 }

@@ -11,14 +11,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use case::{Case, reached};
 use kinds::{Kind, takes_lanes};
 use mend::Mend;
 use serde_json::Value;
-use simulated::{Random, Simulated, expect_trees, join_groups, random_levels, random_maps, random_trees, setting};
+use simulated::{
+    Random, Simulated, expect_trees, join_groups, on_each, random_levels, random_maps, random_trees, setting,
+};
 use wormcast::network::Network;
 use wormcast::routing::{
     ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkMcfdbs, Target, Torus2QosTrees, TreeRule,
@@ -315,28 +315,15 @@ fn fabrics_of_all_kinds_are_judged_and_repaired() {
     let fabrics: u64 = wanted.unwrap_or(if fabrics > 10 { 14 } else { 3 });
     let first: u64 =
         std::env::var("WORMCAST_FIRST").map_or(0, |number| number.parse().expect("WORMCAST_FIRST is a number"));
-    let next = AtomicU64::new(first);
-    let all = Mutex::new([const { BTreeMap::<String, Counts>::new() }; 3]);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= first + fabrics {
-                        return;
-                    }
-                    let (family, engine, found) = examine(&programs, seed);
-                    let mut all = all.lock().unwrap();
-                    for (counts, name) in all.iter_mut().zip(["all", family, &engine]) {
-                        let counts = counts.entry(name.to_owned()).or_default();
-                        counts.add("fabrics");
-                        found.0.iter().for_each(|what| counts.add(what));
-                    }
-                }
-            });
+    let mut all = [const { BTreeMap::<String, Counts>::new() }; 3];
+    for (family, engine, found) in on_each(first..first + fabrics, |seed| examine(&programs, seed)) {
+        for (counts, name) in all.iter_mut().zip(["all", family, &engine]) {
+            let counts = counts.entry(name.to_owned()).or_default();
+            counts.add("fabrics");
+            found.0.iter().for_each(|what| counts.add(what));
         }
-    });
-    let [total, families, engines] = all.into_inner().unwrap();
+    }
+    let [total, families, engines] = all;
     eprintln!("{}\n{}", table("family", &families), table("engine", &engines));
     let total = &total["all"];
     for (what, count) in &total.0 {

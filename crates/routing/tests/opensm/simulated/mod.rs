@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -67,6 +69,18 @@ pub(crate) fn setting() -> Option<(Programs, u64)> {
     }
 }
 
+/// What a test finds on each of some fabrics, in any order. The programs mostly wait for each other, so several fabrics have their turn at once.
+pub(crate) fn on_each<T: Send>(seeds: Range<u64>, test: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    const AT_ONCE: usize = 4;
+    let seeds = Mutex::new(seeds);
+    let work = || std::iter::from_fn(|| seeds.lock().unwrap().next()).map(&test).collect::<Vec<T>>();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let found = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        found.flatten().collect()
+    })
+}
+
 /// A program that ends with the test, whatever happens.
 pub(crate) struct Running(Child);
 
@@ -102,7 +116,8 @@ pub(crate) struct Simulated<'p> {
 impl<'p> Simulated<'p> {
     pub(crate) fn start(programs: &'p Programs, fabric: &Arc<Network>) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let folder = tempfile::tempdir().expect("a folder");
+        // In memory if possible: what stands in for the kernel's files of an adapter is made anew for every program, some MB in all.
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
         fs::write(folder.path().join("fabric.net"), NetworkIbsim(fabric).to_string()).unwrap();
         fs::write(folder.path().join("opensm.conf"), "force_log_flush TRUE\nhonor_guid2lid_file TRUE\n").unwrap();
         let socket = format!("wormcast-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
