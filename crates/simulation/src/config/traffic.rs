@@ -168,7 +168,7 @@ pub enum Pattern {
     Uniform,
     /// To one node more often than to others.
     HotSpot,
-    /// Coordinates in reverse order; on other networks, the halves of the address exchanged. Square grids or 2^(2k) nodes.
+    /// Coordinates in reverse order in grids of equal extents; on other networks, the halves of the address exchanged. Such grids or 2^(2k) nodes.
     Transpose,
     /// Every bit of the address inverted. 2^k nodes.
     BitComplement,
