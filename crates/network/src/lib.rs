@@ -85,8 +85,8 @@ pub use files::{
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{CutOff, Degrees, Distances};
 pub use memory::{
-    Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory,
-    require_room_to_start, resident_memory,
+    Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, is_memory_limited_by_shell,
+    require_memory, require_room_to_start, resident_memory,
 };
 pub use network::{AdapterPort, Coordinates, Network};
 pub use node_list::{is_all_nodes, misleading_name, parse_node, parse_node_list, parse_router};

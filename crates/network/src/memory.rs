@@ -138,6 +138,11 @@ pub fn require_room_to_start() -> Result<(), MemoryError> {
     }
 }
 
+/// Whether `ulimit` limits the memory of this process, so that the system may refuse it some at any moment, however much the machine has left.
+pub fn is_memory_limited_by_shell() -> bool {
+    system::process().is_some()
+}
+
 /// The bytes that work may take: nine tenths of what is left, to leave room for everything else. What is left is what the variable
 /// [`MEMORY_VARIABLE`] allows less what the process has or, without the variable, what the machine and the process's control group have left, and never more than the process's
 /// resource limits leave. `None` if that is unknown.

@@ -10,7 +10,7 @@ use crate::commands::{self, Cli};
 use crate::failure::Failure;
 use crate::lab::Program;
 use crate::multicast::{Descriptor, register};
-use crate::network::{MemoryError, require_room_to_start};
+use crate::network::{MemoryError, is_memory_limited_by_shell, require_room_to_start};
 use crate::{program, usage};
 
 /// Runs the command line of this process, as the program `wormcast` does.
@@ -42,6 +42,7 @@ pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
         return ExitCode::from(failure.report());
     }
     take_file_limits_as_errors();
+    take_memory_limits_as_errors();
     for algorithm in algorithms {
         if let Err(problem) = register(algorithm) {
             return ExitCode::from(Failure::bad_input(problem).report());
@@ -63,8 +64,29 @@ pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
 /// The stack of the thread that does the work, in bytes.
 const STACK: usize = 8 << 20;
 
+/// The exit code of what fails for other reasons than its input.
+#[cfg(unix)]
+const FAILED: i32 = 1;
+
 /// The exit code of a panic, as that of other Rust programs.
 const PANICKED: u8 = 101;
+
+/// Where the shell limits memory, a single allocation may be refused before [`MemoryLimits`](crate::network::MemoryLimits) are found to be
+/// reached: the standard library then says so and aborts, and the exit code has to be that of other things that fail.
+#[cfg(unix)]
+fn take_memory_limits_as_errors() {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    if is_memory_limited_by_shell() {
+        // Without it, an abort is an abort.
+        let always = Arc::new(AtomicBool::new(true));
+        let _ = signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGABRT, FAILED, always);
+    }
+}
+
+#[cfg(not(unix))]
+fn take_memory_limits_as_errors() {}
 
 /// Runs one command line inside of another program, such as an interpreter that has wormcast as a module. The first of the arguments is the name of the
 /// program. Returns the exit code.

@@ -325,6 +325,21 @@ fn a_run_that_outgrows_the_limits_of_the_shell_ends_with_a_message() {
     assert!(failed.stderr.contains("which is all that `WORMCAST_MEMORY` allows; a lower load"), "{failed:?}");
 }
 
+/// The limit is not looked at between a small and a large allocation.
+#[cfg(unix)]
+#[test]
+fn an_allocation_that_the_shell_refuses_ends_a_command_with_its_exit_code() {
+    let plan = "plan --topology mesh:700x700 --algorithm u-mesh --source 0 --destinations all";
+    for limit in [250_000, 300_000] {
+        let shell = format!("ulimit -v {limit}; exec {} {plan}", env!("CARGO_BIN_EXE_wormcast"));
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &shell]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let failed = outcome(command.spawn().expect("a shell"));
+        let said = ["memory allocation of ", "error: out of memory "].iter().any(|said| failed.stderr.contains(said));
+        assert!(failed.code == 1 && said, "{failed:?}");
+    }
+}
+
 /// Some editors put a mark before the first line, which nobody sees.
 #[test]
 fn a_byte_order_mark_is_no_part_of_a_text() {
