@@ -181,7 +181,7 @@ struct Limit {
 
 /// The process has taken all the memory that it may.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{} are taken, which is all that {whose}", Bytes(*.taken))]
+#[error("{} are taken, more than 95% of what {whose}", Bytes(*.taken))]
 pub struct OutOfMemory {
     /// The bytes that it has.
     taken: u64,
@@ -221,13 +221,11 @@ impl MemoryLimits {
         let limits = match set_by_variable() {
             Ok(Some(Amount::Unlimited)) | Err(_) => Vec::new(),
             Ok(Some(Amount::Bytes(most))) => {
-                let own = resident_memory().is_some_and(|taken| taken >= most);
-                let whose = if own { "`WORMCAST_MEMORY` allows, and more" } else { "`WORMCAST_MEMORY` allows" };
-                let set = limit(RESIDENT, left(most), whose);
+                let set = limit(RESIDENT, left(most), "`WORMCAST_MEMORY` allows");
                 ulimits().into_iter().chain([set]).collect()
             }
             Ok(None) => {
-                let machine = limit(RESIDENT, system::machine(), "the machine has left");
+                let machine = limit(RESIDENT, system::machine(), "the machine had left");
                 let group = limit(RESIDENT, system::group(), "the control group of this process allows");
                 ulimits().into_iter().chain([machine, group]).collect()
             }
@@ -393,7 +391,9 @@ mod tests {
         let limit = |most| MemoryLimits(vec![Limit { used: ADDRESS_SPACE, most, whose: "`ulimit -v` allows" }]);
         assert_eq!(limit(u64::MAX).reached(), None);
         #[cfg(target_os = "linux")]
-        assert!(limit(1).reached().unwrap().to_string().ends_with(" are taken, which is all that `ulimit -v` allows"));
+        assert!(
+            limit(1).reached().unwrap().to_string().ends_with(" are taken, more than 95% of what `ulimit -v` allows")
+        );
     }
 
     #[test]

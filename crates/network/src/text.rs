@@ -143,12 +143,16 @@ pub fn escape_xml(text: &str) -> String {
                 escaped.push_str(&u32::from(c).to_string());
                 escaped.push(';');
             }
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c if c.is_control() => escaped.push('\u{fffd}'),
+            c if !is_in_xml(c) => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }
     escaped
+}
+
+/// Whether a character can stand in XML, and readers keep it.
+pub(crate) fn is_in_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r') || !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
 /// Text between the quotes of a Graphviz string.

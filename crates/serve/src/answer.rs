@@ -73,6 +73,20 @@ impl Json {
     pub(crate) fn of(value: &impl Serialize) -> Result<Self, Refusal> {
         serde_json::to_vec(value).map(Self).map_err(Refusal::failed)
     }
+
+    /// A JSON object that is written already, and the members of another one behind its own.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(crate) fn joined(object: String, others: &impl Serialize) -> Result<Self, Refusal> {
+        let mut text = object.into_bytes();
+        // A comma in place of the two braces.
+        text.pop();
+        let end = text.len();
+        serde_json::to_writer(&mut text, others).map_err(Refusal::failed)?;
+        text[end] = b',';
+        Ok(Self(text))
+    }
 }
 
 impl IntoResponse for Json {

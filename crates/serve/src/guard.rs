@@ -105,7 +105,7 @@ impl Guard {
         if is_data && from.is_some_and(|from| !["same-origin", "none"].contains(&from)) {
             return refused("the request comes from a page of another site");
         }
-        let access = self.authorise(uri, headers)?;
+        let access = self.authorise(method, uri, headers)?;
         match *method {
             Method::GET | Method::HEAD => Ok(access),
             Method::POST => {
@@ -118,32 +118,30 @@ impl Guard {
         }
     }
 
-    /// Whether a request knows the token.
-    fn authorise(&self, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
+    /// Whether a request knows the token. An address that has one is not kept, also by those who need none there: it may be sent to others.
+    fn authorise(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
         let token = &self.token;
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = cookies.flat_map(|all| all.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         let own = self.cookie();
-        if cookies.any(|(name, value)| name == own && same(value, token)) {
-            return Ok(Access::Granted);
-        }
         let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        if bearer.is_some_and(|given| same(given, token)) {
-            return Ok(Access::Granted);
-        }
+        let is_known = cookies.any(|(name, value)| name == own && same(value, token))
+            || bearer.is_some_and(|given| same(given, token));
         let parts: Vec<&str> = uri.query().unwrap_or_default().split('&').filter(|part| !part.is_empty()).collect();
         let (tokens, others): (Vec<&str>, Vec<&str>) = parts.into_iter().partition(|part| part.starts_with("token="));
-        if let [given] = tokens[..]
-            && same(&given["token=".len()..], token)
-        {
-            // One slash: two would be another host.
-            let path = format!("/{}", uri.path().trim_start_matches('/'));
-            let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
-            return Ok(Access::Enters(path + &query));
+        let enters = matches!(tokens[..], [given] if same(&given["token=".len()..], token));
+        if !is_known && !enters {
+            let expected =
+                "expected the address that `wormcast serve` has printed: it has a token, another one after each start";
+            return Err(Refusal::Forbidden(expected.to_owned()));
         }
-        let expected =
-            "expected the address that `wormcast serve` has printed: it has a token, another one after each start";
-        Err(Refusal::Forbidden(expected.to_owned()))
+        if is_known && (tokens.is_empty() || method == Method::POST) {
+            return Ok(Access::Granted);
+        }
+        // One slash: two would be another host.
+        let path = format!("/{}", uri.path().trim_start_matches('/'));
+        let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+        Ok(Access::Enters(path + &query))
     }
 
     /// Whether this is what a browser calls this server.
@@ -261,6 +259,11 @@ mod tests {
         assert_eq!(access("/replay?file=a&token=secret&cycle=3", &[]), enters("/replay?file=a&cycle=3"));
         assert_eq!(access("//evil.example/?token=secret", &[]), enters("/evil.example/"));
         assert_eq!(access("/", &[("cookie", "other=1; wormcast-8000=secret")]), Some(Access::Granted));
+        // Opened again, or after another start of the server: the address would be sent on with the token.
+        for token in ["secret", "another"] {
+            let again = access(&format!("/plan?a=1&token={token}"), &[("cookie", "wormcast-8000=secret")]);
+            assert_eq!(again, enters("/plan?a=1"));
+        }
         // Of a server on another port of this host.
         assert_eq!(access("/", &[("cookie", "wormcast-8001=secret")]), None);
         let both = access("/", &[("cookie", "wormcast-8000=secret; wormcast-8001=other")]);
@@ -276,5 +279,7 @@ mod tests {
         let post = headers(&[("host", "192.168.0.7:8000"), ("x-wormcast", "page")]);
         let entering = "/api/sweeps?token=secret".parse().unwrap();
         assert!(guard.check(&Method::POST, &entering, &post).is_err(), "an address alone changes nothing");
+        let post = headers(&[("host", "192.168.0.7:8000"), ("x-wormcast", "page"), ("authorization", "Bearer secret")]);
+        assert_eq!(guard.check(&Method::POST, &entering, &post).ok(), Some(Access::Granted));
     }
 }

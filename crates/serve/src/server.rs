@@ -203,6 +203,10 @@ fn missing(path: &Path, error: &io::Error) -> String {
     format!("{error}; expected a folder or a file{}", did_you_mean(given, names.iter().map(String::as_str)))
 }
 
+fn is_link_local(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
+}
+
 fn not_listening(address: SocketAddr, error: &io::Error) -> ServeError {
     let problem = match error.kind() {
         io::ErrorKind::AddrInUse => {
@@ -212,6 +216,9 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> ServeError {
             format!("port {} is reserved; `--port 0` takes one that is free", address.port())
         }
         io::ErrorKind::AddrNotAvailable => "it is not an address of this machine".to_owned(),
+        _ if is_link_local(address.ip()) => {
+            "a link-local address needs an interface, which cannot be given here: expected another address, or `::` for all interfaces".to_owned()
+        }
         _ => error.to_string(),
     };
     ServeError::Listen { address, problem }

@@ -647,6 +647,7 @@ impl Document {
         let is_slip = unknown.zip(near).is_some_and(|(unknown, near)| is_a_letter_off(unknown, near));
         let elsewhere = unknown.filter(|name| !is_slip && name.len() > 1).and_then(|name| match place_of(name) {
             Some(place) => Some(format!("did you mean `{place}`?")),
+            None if name.contains('.') => Some(format!("outside of `[sweep]` paths have no quotes: `{name} = …`")),
             None => is_top_level(name).then(|| format!("`{name}` stands before the first table")),
         });
         let help = elsewhere.or(help);

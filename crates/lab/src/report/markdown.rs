@@ -7,7 +7,7 @@ use wormcast_network::text::escape_xml;
 use super::{Block, Cell, Page, Shown, Table, pieces};
 
 pub(super) fn page(page: &Page, folder: &str) -> String {
-    let mut text = format!("# {}\n", plain(&page.title));
+    let mut text = format!("# {}\n", one_line(&page.title));
     if !page.byline.is_empty() {
         let _ = write!(text, "\n*{}*\n", plain(&page.byline));
     }
@@ -15,7 +15,7 @@ pub(super) fn page(page: &Page, folder: &str) -> String {
     let read = |block: &Block| !matches!(block, Block::Replay { .. });
     for section in page.sections.iter().filter(|section| section.blocks.is_empty() || section.blocks.iter().any(read)) {
         let _ = write!(text, "\n<a id=\"{}\"></a>\n\n", escape_xml(&section.anchor));
-        let _ = writeln!(text, "{} {}", "#".repeat(section.level + 1), plain(&section.title));
+        let _ = writeln!(text, "{} {}", "#".repeat(section.level + 1), one_line(&section.title));
         for block in &section.blocks {
             write(block, folder, &mut text);
         }
@@ -84,6 +84,11 @@ fn address(path: &str) -> String {
         }
     }
     address
+}
+
+/// The same as the text of a heading, which ends with its line.
+fn one_line(text: &str) -> String {
+    plain(text).replace(['\n', '\r'], " ")
 }
 
 /// Text in which nothing is markup but code.

@@ -1,6 +1,7 @@
 //! A plan as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, NodeId};
 
 use crate::algorithm::Multicast;
@@ -71,7 +72,8 @@ impl PlanReport<'_> {
         text.put(b",\"destinations\":");
         text.numbers(multicast.destinations().iter().map(|node| node.raw()));
         text.put(b",\"worms\":[");
-        for worm in &summary.worms {
+        for (id, worm) in summary.worms.iter().enumerate() {
+            step_every(10, "writing the plan", "worms", id + 1, summary.worms.len());
             write_worm(text, network, worm, flit_bits, &relays);
             text.put(b",");
         }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
@@ -136,6 +137,8 @@ impl Summariser {
         steps.clear();
         let mut first_to_meet = u32::MAX;
         for (id, (worm, made)) in plan.worms.iter().zip(&mut summary.worms).enumerate() {
+            // Never for the first: most plans are small, and one of very many.
+            step_every(10, "following worms", "worms", id + 1, plan.worms.len());
             let WormSummary { visits, channels, branches, header_flits, .. } = made;
             visits.clear();
             channels.clear();

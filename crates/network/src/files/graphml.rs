@@ -11,11 +11,19 @@ use super::vertices::{self, At, Attributes, Edge, Vertices, coordinate};
 use super::{FileContext, line_ends};
 use crate::error::TopologyError;
 use crate::network::Network;
-use crate::text::{expected_name, shortened};
+use crate::text::{expected_name, is_in_xml, shortened};
 
 const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
 /// How deep elements may be nested.
 const MAX_DEPTH: usize = 64;
+
+/// A name with a character that no XML can have.
+pub(super) fn inexpressible(network: &Network) -> Option<String> {
+    let routers = network.router_ids().filter_map(|router| network.router_name(router));
+    let mut names = routers.chain(network.node_ids().filter_map(|node| network.node_name(node)));
+    let name = names.find(|name| !name.chars().all(is_in_xml))?;
+    Some(format!("the character {:?} of the name {name:?}", name.chars().find(|&c| !is_in_xml(c))?))
+}
 
 /// Reads the graph of a GraphML file: see `Vertices::build` for what it means. Names are the vertices' `label`, or `name`.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {

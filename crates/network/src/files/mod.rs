@@ -133,7 +133,8 @@ impl FileFormat {
             Self::Fabric | Self::Anynet if network.has_link_delays() => Some("links of more than one cycle".to_owned()),
             Self::EdgeList => edge_list::inexpressible(network),
             Self::Fabric => ibsim::inexpressible(network),
-            Self::Graphml | Self::NodeLink | Self::Anynet => None,
+            Self::Graphml => graphml::inexpressible(network),
+            Self::NodeLink | Self::Anynet => None,
         }
     }
 

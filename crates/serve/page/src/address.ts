@@ -79,6 +79,10 @@ export function unknown({ view, query, twice = [] }: Address): string {
     const wrong = known.includes(name) && wrongWord(name, query[name], words);
     if (wrong) said.push(wrong);
   }
+  if (view === "network" && !query.replay) {
+    const idle = (["measure", "kind"] as const).filter((name) => query[name] !== undefined).map((name) => `“${name}”`);
+    if (idle.length > 0) said.push(`${idle.join(" and ")} ${idle.length > 1 ? "make" : "makes"} no difference without “replay”, a recorded run`);
+  }
   if (view === "network" && query.replay && query.topology) said.push("“topology” makes no difference beside “replay”, which has a network of its own");
   return said.join(". ");
 }

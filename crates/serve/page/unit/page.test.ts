@@ -19,6 +19,8 @@ test("what an address says in vain is told", () => {
   assert.equal(said("/replay?file=a.replay&speed=20&colour=foo&by=bar"), "`by` cannot be “bar”: expected use, held, blocked, waited, flits or worms. `colour` cannot be “foo”: expected message, kind or state");
   assert.equal(said("/curves?tab=foo&log=maybe"), "`tab` cannot be “foo”: expected values, parts or all. `log` cannot be “maybe”: expected 0 or 1");
   assert.equal(said("/curves?tab=values&log=1&hide="), "");
+  assert.equal(said("/network?topology=mesh:4x4&measure=use&kind=multicast"), "“measure” and “kind” make no difference without “replay”, a recorded run");
+  assert.equal(said("/network?topology=mesh:4x4&kind=multicast"), "“kind” makes no difference without “replay”, a recorded run");
   assert.match(said("/network?replay=run.replay&topology=mesh:4x4"), /^“topology” makes no difference beside “replay”/);
   assert.equal(said("/network?topology=mesh:4x4&topology=mesh:3x3"), "The address has “topology” twice: the last one counts");
 });

@@ -1,36 +1,51 @@
 //! A plan of one multicast, as the command `plan` prints it, with what a drawing needs beside it.
 
+use std::sync::Arc;
+
 use axum::extract::State as Extracted;
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde::{Serialize, Serializer};
 use wormcast_analysis::dependencies_of_algorithm;
-use wormcast_multicast::{Multicast, PlanReport, PortModel, check_contract, is_own, left_out};
-use wormcast_network::watch::step;
+use wormcast_multicast::{Multicast, PlanReport, PortModel, WormSummary, check_contract, is_own, left_out};
+use wormcast_network::watch::{step, step_every};
 use wormcast_network::{ChannelId, is_all_nodes, misleading_name, parse_node, parse_node_list};
 
 use super::choice::{OFTEN, ONCE, request};
-use super::{Given, Shared, State, answer};
+use super::{Given, Shared, State};
 use crate::answer::{Json, Refusal};
 
 /// What is said beside the report.
 #[derive(Serialize)]
-struct Beside {
+struct Beside<'a> {
     /// The ids of each worm's channels, parents first.
-    channel_ids: Vec<Vec<u32>>,
+    #[serde(serialize_with = "channel_ids")]
+    channel_ids: &'a [WormSummary],
     /// The ids of both channels of each failed link.
     failed: Vec<u32>,
     /// Whether worms of the algorithm can never wait for each other forever; null if that was not to be found out.
     deadlock_free: Option<bool>,
 }
 
+fn channel_ids<S: Serializer>(worms: &&[WormSummary], serializer: S) -> Result<S::Ok, S::Error> {
+    struct Ids<'a>(&'a [ChannelId]);
+    impl Serialize for Ids<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.0.iter().map(|channel| channel.raw()))
+        }
+    }
+    serializer.collect_seq(worms.iter().enumerate().map(|(id, worm)| {
+        step_every(10, "writing the channels", "worms", id + 1, worms.len());
+        Ids(&worm.channels)
+    }))
+}
+
 pub(super) async fn get(Extracted(state): Extracted<Shared>, given: Given) -> Result<Json, Refusal> {
     let own = ["topology", "source", "destinations", "ports", "flit_bits", "check"];
     given.only(&[&own[..], &ONCE].concat(), &OFTEN)?;
-    answer(&state, move |state| plan(state, &given)).await
+    let shared = Arc::clone(&state);
+    state.work.run(move || plan(&shared, &given)).await
 }
 
-/// The answer, written where it is made: it borrows the network.
-fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
+fn plan(state: &State, given: &Given) -> Result<Json, Refusal> {
     let ports = match given.get("ports") {
         None | Some("one") => PortModel::One,
         Some("all") => PortModel::All,
@@ -78,15 +93,7 @@ fn plan(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         }
         Some(other) => return Err(Refusal::BadInput(format!("`check` is `{other}`; expected `yes` or `no`"))),
     };
-    let ids = |channels: &[ChannelId]| channels.iter().map(|channel| channel.raw()).collect();
-    let beside = Beside {
-        channel_ids: summary.worms.iter().map(|worm| ids(&worm.channels)).collect(),
-        failed: faults.links.iter().flat_map(both).collect(),
-        deadlock_free,
-    };
-    // Two objects, as one.
-    let (report, beside) = (report.json(), serde_json::to_string(&beside).map_err(Refusal::failed)?);
-    let both =
-        format!("{},{}", report.strip_suffix('}').unwrap_or_default(), beside.strip_prefix('{').unwrap_or_default());
-    RawValue::from_string(both).map_err(Refusal::failed)
+    let beside =
+        Beside { channel_ids: &summary.worms, failed: faults.links.iter().flat_map(both).collect(), deadlock_free };
+    Json::joined(report.json(), &beside)
 }

@@ -206,7 +206,11 @@ impl Scenario {
             return Err(ConfigError { key: "timing.delay".to_owned(), problem });
         }
         if !(MIN_CYCLE_NS..=MAX_CYCLE_NS).contains(&timing.cycle_ns) {
-            let problem = format!("{} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns", timing.cycle_ns);
+            let given = timing.cycle_ns;
+            // Not with hundreds of zeros.
+            let is_short = given == 0.0 || (1e-9..1e16).contains(&given.abs());
+            let given = if is_short { given.to_string() } else { format!("{given:e}") };
+            let problem = format!("{given} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns");
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
         if wormhole.header.strips_paths() && !network.has_one_node_each() {

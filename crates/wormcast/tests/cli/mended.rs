@@ -682,7 +682,7 @@ fn a_sweep_ends_before_memory_does() {
     assert_eq!(run.code, 1, "{}", run.stderr);
     let expected = [
         "out of memory: ",
-        "which is all that `WORMCAST_MEMORY` allows",
+        "more than 95% of what `WORMCAST_MEMORY` allows",
         "results so far are kept in `results/store.db`",
     ];
     for part in expected {
@@ -1757,7 +1757,7 @@ fn tables_of_groups_that_are_cut_are_told_of_by_all_who_read_them() {
 
 #[test]
 fn times_of_cycles_are_told_as_they_were_given() {
-    for (given, told) in [("0", "0"), ("-5", "-5"), ("2.5e9", "2500000000")] {
+    for (given, told) in [("0", "0"), ("-5", "-5"), ("2.5e9", "2500000000"), ("1e-300", "1e-300"), ("1e300", "1e300")] {
         let expected = format!("`timing.cycle_ns`: {told} is out of range: expected 0.000001 to 1000000000 ns");
         refused(&[&format!("--set=timing.cycle_ns={given}")], &expected);
     }
@@ -1791,4 +1791,43 @@ fn a_ranking_has_the_values_of_its_axis_in_their_column() {
     let report = folder.read("results/x-report.md");
     assert!(report.contains("| of | traffic.arrivals.rate"), "{report}");
     assert!(report.contains("| destinations 3 | 0.1 |"), "{report}");
+}
+
+/// What a mistake is about is said where it is.
+#[test]
+fn slips_in_paths_and_names_are_told_with_what_was_meant() {
+    let quoted = |table: &str, path: &str| format!("{IDLE}\n[{table}]\n\"{path}\" = 5\n");
+    let folder = Folder::with(&[
+        ("quick.toml", &quoted("quick", "run.messages")),
+        ("variation.toml", &quoted("variation.late", "timing.startup")),
+        ("base.toml", IDLE),
+        (
+            "named.json",
+            r#"{"directed": false, "multigraph": false, "graph": {}, "nodes": [{"id": 0, "label": "a\u0007"}, {"id": 1}], "links": [{"source": 0, "target": 1}]}"#,
+        ),
+        (
+            "title.toml",
+            &format!(
+                "title = \"one\\nline\"\n{IDLE}\n[sweep]\n\"timing.startup\" = [1, 2]\n[stop]\nmin_replications = 2\nmax_replications = 2\n"
+            ),
+        ),
+    ]);
+    for (file, path) in [("quick.toml", "run.messages"), ("variation.toml", "timing.startup")] {
+        let said = folder.run(&["sweep", file]).bad_input();
+        assert!(said.contains(&format!("unknown setting `{path}`")), "{said}");
+        assert!(said.contains(&format!("outside of `[sweep]` paths have no quotes: `{path} = …`")), "{said}");
+    }
+    for given in ["base.tom", "base", "bsae.toml"] {
+        let said = folder.run(&["compare", "dual-path", "multi-path", given]).bad_input();
+        assert!(said.contains("`base.toml`"), "{given}: {said}");
+    }
+    let said = folder.run(&["simulate", "base.toml", "--set", "timing.cycle_ns=1e-300"]).bad_input();
+    assert!(said.contains("1e-300 is out of range"), "{said}");
+    let said = folder.run(&["topology", "named.json", "--format", "graphml"]).bad_input();
+    assert!(said.contains("GraphML has no place for the character '\\u{7}' of the name \"a\\u{7}\""), "{said}");
+    assert!(said.contains("use `node-link`"), "{said}");
+    folder.run(&["sweep", "title.toml"]).success();
+    folder.run(&["report", "title.toml"]).success();
+    let page = folder.read("results/title-report.md");
+    assert_eq!(page.lines().next(), Some("# one line"), "{page}");
 }

@@ -322,7 +322,7 @@ fn a_run_that_outgrows_the_limits_of_the_shell_ends_with_a_message() {
     run.current_dir(folder.path()).env("WORMCAST_MEMORY", "300MB");
     let failed = outcome(run.spawn().expect("the command starts"));
     assert_eq!(failed.code, 1, "{failed:?}");
-    assert!(failed.stderr.contains("which is all that `WORMCAST_MEMORY` allows; a lower load"), "{failed:?}");
+    assert!(failed.stderr.contains("more than 95% of what `WORMCAST_MEMORY` allows; a lower load"), "{failed:?}");
 }
 
 /// The limit is not looked at between a small and a large allocation.

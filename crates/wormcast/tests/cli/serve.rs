@@ -235,6 +235,9 @@ fn what_cannot_be_served_is_said() {
     let busy = folder.run(&["serve", "--port", port]);
     assert_eq!((busy.code, busy.stdout.as_str()), (1, ""));
     assert!(busy.stderr.contains(&format!("port {port} is in use")) && busy.stderr.contains("`--port 0`"), "{busy:?}");
+    let local = folder.run(&["serve", "--listen", "fe80::1"]);
+    assert_eq!((local.code, local.stdout.as_str()), (1, ""));
+    assert!(local.stderr.contains("a link-local address needs an interface"), "{local:?}");
     let missing = folder.run(&["serve", "smal.toml"]).bad_input();
     assert!(missing.contains("smal.toml") && missing.ends_with("did you mean `small.toml`?\n"), "{missing}");
     assert!(folder.run(&["serve", "notes.txt"]).bad_input().contains("expected a folder, an experiment"));

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use fixedbitset::FixedBitSet;
-use wormcast_network::watch::step;
+use wormcast_network::watch::{step, step_every};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use crate::capabilities::ClosedForm;
@@ -212,6 +212,7 @@ impl<'n> Dependencies<'n> {
             let network = &**relation.network();
             let mut dependencies = Self::new(network);
             for held in network.channel_ids() {
+                step_every(12, "finding what waits for what", "channels", held.index(), network.channels());
                 let next = network.outputs(network.to(held)).filter(|&next| closed_form.follows(held, next));
                 dependencies.waits.extend(next.map(|next| (held.raw(), next.raw())));
             }

@@ -1,7 +1,8 @@
 //! Dependencies between virtual channels, where a relation divides those of links: of unicasts, and of path worms with several stops.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::rc::Rc;
 
 use fixedbitset::FixedBitSet;
 use wormcast_network::watch::step;
@@ -18,7 +19,7 @@ type LanesAt<'a> = dyn Fn(RouterId, Option<ChannelId>, &mut Lanes) + 'a;
 pub(in crate::analysis) struct Leg<'a> {
     pub(in crate::analysis) target: RouterId,
     /// Routers where it is the first leg.
-    pub(in crate::analysis) sources: Vec<RouterId>,
+    pub(in crate::analysis) sources: Sources,
     /// Whether worms have delivered beside their sender, when they leave a source.
     pub(in crate::analysis) stopped: bool,
     /// The legs that may come next, all of which stand behind it.
@@ -27,6 +28,34 @@ pub(in crate::analysis) struct Leg<'a> {
     pub(in crate::analysis) delivers: bool,
     /// What a header may take at a router, by the channel on which it came.
     pub(in crate::analysis) lanes: Box<LanesAt<'a>>,
+}
+
+/// Routers, the first so many of a list that several legs share: with lists of their own, legs from everywhere to everywhere would take the square of a network.
+#[derive(Clone)]
+pub(in crate::analysis) struct Sources {
+    all: Rc<[RouterId]>,
+    count: usize,
+}
+
+impl Sources {
+    fn first(&self, count: usize) -> Self {
+        Self { all: Rc::clone(&self.all), count }
+    }
+}
+
+impl FromIterator<RouterId> for Sources {
+    fn from_iter<I: IntoIterator<Item = RouterId>>(routers: I) -> Self {
+        let all: Rc<[RouterId]> = routers.into_iter().collect();
+        Self { count: all.len(), all }
+    }
+}
+
+impl Deref for Sources {
+    type Target = [RouterId];
+
+    fn deref(&self) -> &[RouterId] {
+        &self.all[..self.count]
+    }
 }
 
 /// Legs of unicasts: over every waypoint, and to every target.
@@ -38,7 +67,7 @@ pub(in crate::analysis) fn legs_of_unicasts<'a>(
     let network = &**relation.network();
     let asked = asked(division, links_have);
     let entering = network.entering_nodes();
-    let sources = || network.router_ids().filter(|router| entering[router.index()] > 0);
+    let sources: Sources = network.router_ids().filter(|router| entering[router.index()] > 0).collect();
     let mut legs = Vec::new();
     let over = relation.capabilities().waypoints;
     let ends: Vec<RouterId> = network.router_ids().filter(|&router| network.nodes_of(router).len() > 0).collect();
@@ -47,7 +76,7 @@ pub(in crate::analysis) fn legs_of_unicasts<'a>(
         let Some(waypoints) = over else { break };
         legs.push(Leg {
             target: waypoint,
-            sources: sources().filter(|&source| waypoints.may_lead_over(source, waypoint)).collect(),
+            sources: sources.iter().copied().filter(|&source| waypoints.may_lead_over(source, waypoint)).collect(),
             stopped: false,
             next: first..first + ends.len(),
             delivers: false,
@@ -57,7 +86,7 @@ pub(in crate::analysis) fn legs_of_unicasts<'a>(
     for target in ends {
         legs.push(Leg {
             target,
-            sources: sources().collect(),
+            sources: sources.clone(),
             stopped: false,
             next: 0..0,
             delivers: true,
@@ -74,9 +103,10 @@ pub(super) fn legs_in_order<'a>(
     links_have: usize,
 ) -> Vec<Leg<'a>> {
     let asked = asked(division, links_have);
+    let sources: Sources = order.iter().copied().collect();
     let legs = order.iter().enumerate().map(|(place, &target)| Leg {
         target,
-        sources: order[..place].to_vec(),
+        sources: sources.first(place),
         stopped: false,
         next: place + 1..order.len(),
         delivers: true,
@@ -98,7 +128,7 @@ pub(super) fn legs_of_path<'a>(
     let routers = &routers[usize::from(beside)..];
     let legs = routers.iter().enumerate().map(|(place, &target)| Leg {
         target,
-        sources: if place == 0 { vec![source] } else { Vec::new() },
+        sources: (place == 0).then_some(source).into_iter().collect(),
         stopped: beside,
         next: place + 1..(place + 2).min(routers.len()),
         delivers: true,
@@ -326,7 +356,7 @@ impl<'n> Waits<'n> {
             waits.request(&following.lanes)
         };
         let mut roots: Vec<u32> = Vec::new();
-        for &source in &leg.sources {
+        for &source in &*leg.sources {
             let request = ask(self, source, None);
             roots.extend(request);
             self.starts.extend(request.filter(|_| leg.stopped));

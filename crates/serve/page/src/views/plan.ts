@@ -82,7 +82,7 @@ export function plan(page: Page, first: Query): View {
   /** That the address names more algorithms than there is room for; "" if not. */
   const tooMany = (): string => {
     const given = list(query.algorithms).length;
-    return given > MOST ? `${given} algorithms are named: the first ${MOST} are here, as no more stand side by side` : "";
+    return given > MOST ? `The address has ${given} algorithms: ${MOST} stand side by side at most, and these are the first ones` : "";
   };
   /** What is wrong with values that no algorithm is asked to take, as they would say themselves. */
   const unasked = (wanted: readonly string[]): string[] => {

@@ -19,7 +19,7 @@ use crate::lab::{
     Quantity, SeriesComparison, State, check_comparison, compare_series, file_part, plot_comparison, write_file,
 };
 use crate::network::input::is_standard_input;
-use crate::network::text::expected_name;
+use crate::network::text::{expected_name, nearest};
 use crate::program;
 use crate::usage::positive;
 
@@ -72,6 +72,21 @@ fn is_toml(argument: &str) -> bool {
     Path::new(argument).extension().is_some_and(|ending| ending == "toml")
 }
 
+/// The experiment file that a name may stand for: without its ending, or as a slip.
+fn file_like(name: &str) -> Option<String> {
+    let whole = format!("{name}.toml");
+    if Path::new(&whole).is_file() {
+        return Some(whole);
+    }
+    let folder = Path::new(name).parent()?;
+    let there = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.read_dir().ok()?;
+    let files = there.flatten().filter_map(|entry| Some(folder.join(entry.file_name()).to_str()?.to_owned()));
+    let files: Vec<String> = files.filter(|file| is_toml(file)).collect();
+    // Names of series have no points, and seldom anything that an experiment's file is called by.
+    let near = nearest(name, files.iter().map(String::as_str)).filter(|_| name.contains('.'));
+    near.map(str::to_owned)
+}
+
 impl Arguments {
     /// The names of series and the experiment file: the last argument, if it is a file or is named like one.
     fn split(&self) -> (&[String], Option<&Path>) {
@@ -121,9 +136,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .check()?;
     // Before anything is made or written.
     if let (None, Some(last)) = (file, names.last()) {
-        let named = format!("{last}.toml");
         let is_swept = points.iter().flat_map(|point| &point.coordinates).any(|value| value.text() == *last);
-        if !is_swept && Path::new(&named).is_file() {
+        if let Some(named) = file_like(last).filter(|_| !is_swept) {
             let message =
                 format!("`{last}` is no value that the built-in experiment sweeps: did you mean the file `{named}`?");
             return Err(Failure::BadInput(message));
