@@ -205,14 +205,7 @@ impl Scenario {
         if let Some(problem) = engine.delay.problem(&network) {
             return Err(ConfigError { key: "timing.delay".to_owned(), problem });
         }
-        if !(MIN_CYCLE_NS..=MAX_CYCLE_NS).contains(&timing.cycle_ns) {
-            let given = timing.cycle_ns;
-            // Not with hundreds of zeros.
-            let is_short = given == 0.0 || (1e-9..1e16).contains(&given.abs());
-            let given = if is_short { given.to_string() } else { format!("{given:e}") };
-            let problem = format!("{given} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns");
-            return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
-        }
+        check_cycle(timing.cycle_ns)?;
         if wormhole.header.strips_paths() && !network.has_one_node_each() {
             // A stop at the sender's own router would have nothing to strip.
             let problem = format!(
@@ -336,6 +329,18 @@ impl Scenario {
     pub fn cycle_ns(&self) -> f64 {
         self.cycle_ns
     }
+}
+
+/// Checks how long a cycle takes.
+fn check_cycle(ns: f64) -> Result<(), ConfigError> {
+    if (MIN_CYCLE_NS..=MAX_CYCLE_NS).contains(&ns) {
+        return Ok(());
+    }
+    // Not with hundreds of zeros.
+    let is_short = ns == 0.0 || (1e-9..1e16).contains(&ns.abs());
+    let given = if is_short { ns.to_string() } else { format!("{ns:e}") };
+    let problem = format!("{given} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns");
+    Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem })
 }
 
 /// Checks a number against its range.
