@@ -516,10 +516,11 @@ impl Document {
     /// Refuses what would be read as something else: lists in place of tables, as values in the order of the keys, and tables in
     /// place of names, `{ NAME = {} }`, as the name.
     pub(crate) fn check_tables(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
-        self.check_tables_below(tree, "")
+        self.check_tables_below(tree, "", false)
     }
 
-    fn check_tables_below(&self, tree: &Tree<'_>, path: &str) -> Result<(), Diagnostic> {
+    /// `listed`: the table is one of a list, whose settings may be lists or tables.
+    fn check_tables_below(&self, tree: &Tree<'_>, path: &str, listed: bool) -> Result<(), Diagnostic> {
         for (name, value) in tree {
             let key = format!("{path}{}", name.get_ref());
             match value.get_ref() {
@@ -529,9 +530,12 @@ impl Document {
                     let message = format!("`{key}` is a table: expected one of {}", expected.join(", "));
                     return Err(self.error(value.span(), message));
                 }
-                DeValue::Table(inner) => self.check_tables_below(inner, &format!("{key}."))?,
-                DeValue::Array(_) => {
-                    let keys = keys_of(&key);
+                DeValue::Table(inner) => self.check_tables_below(inner, &format!("{key}."), listed)?,
+                DeValue::Array(items) => {
+                    for table in items.iter().filter_map(|item| item.get_ref().as_table()) {
+                        self.check_tables_below(table, &format!("{key}."), true)?;
+                    }
+                    let keys = if listed { Vec::new() } else { keys_of(&key) };
                     let Some(first) = keys.first() else { continue };
                     let expected = format!("expected a table, such as `{key} = {{ {first} = … }}`, with any of");
                     let message = format!("`{key}` is a list: {expected} {}", keys.join(", "));

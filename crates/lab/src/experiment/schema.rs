@@ -136,7 +136,11 @@ pub(crate) fn is_top_level(name: &str) -> bool {
 
 /// The schema of a setting in that of all settings, by its dotted path; null if there is none of this name.
 fn schema_of<'s>(root: &'s Json, key: &str) -> &'s Json {
-    key.split('.').fold(root, |place, name| resolved(root, &place["properties"][name]))
+    key.split('.').fold(root, |place, name| {
+        // Of a list of tables, as claims are, that of each.
+        let table = if place["items"].is_object() { resolved(root, &place["items"]) } else { place };
+        resolved(root, &table["properties"][name])
+    })
 }
 
 /// What a schema refers to, by itself or as the first of several.

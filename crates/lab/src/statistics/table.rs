@@ -187,7 +187,7 @@ fn multicast(summary: &PointSummary) -> Option<Estimate> {
 }
 
 /// The table of a sweep: a row a point. What a point does not have is empty: latencies of a saturated
-/// point, everything of a deadlocked one. What no point has is left out, but for the latency to the last destination.
+/// point, everything of a deadlocked one. What no point has is left out, except for the latency to the last destination.
 pub fn table(summaries: &[PointSummary]) -> Table {
     let timed = summaries.iter().all(|summary| summary.plan().is_none() && summary.trees().is_none());
     let mut columns = settings(summaries, &summaries.iter().collect::<Vec<_>>());

@@ -130,7 +130,7 @@ mod tests {
     use crate::registry::descriptor::{Descriptor, Options};
     use crate::registry::{algorithm_by_name, register};
 
-    /// E-cube, but for what it gives at one router of a mesh.
+    /// E-cube, except for what it gives at one router of a mesh.
     struct Astray {
         ways: ECube,
         at: u32,

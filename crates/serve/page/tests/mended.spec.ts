@@ -248,7 +248,7 @@ test("values of an address that there are not are told in every view, which open
       "There is no node “9,9”: expected one such as 0,0", "There is no link “0,0-3,3”: expected two routers that are joined", "`ports` cannot be “two”: expected one or all",
       "`seed` cannot be “x”: expected a whole number",
     ]],
-    ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path,column-path,separate,schl,u-mesh,xy-tree,yx-tree,vctm,rpm,xy-mask", ".plan .gauge", ["10 algorithms are named: the first 9 are here"]],
+    ["/plan?topology=mesh:4x4&destinations=3,3&algorithms=dual-path,column-path,separate,schl,u-mesh,xy-tree,yx-tree,vctm,rpm,xy-mask", ".plan .gauge", ["The address has 10 algorithms: 9 stand side by side at most, and these are the first ones"]],
     ["/deadlock?topology=mesh:4x4&routing=e-cube&sl=1", "[data-verdict=free]", ["“sl”, which makes no difference here"]],
   ];
   for (const [asked, opened, said] of cases) {

@@ -664,6 +664,10 @@ fn a_list_is_no_table() {
     let twice = Folder::with(&[("e.toml", &IDLE.replace("run.messages = 100", "[[run]]\nmessages = 3"))]);
     let run = twice.run(&["simulate", "e.toml"]).bad_input();
     assert!(run.contains("`run` is a list: expected a table"), "{run}");
+    let order = "{ lower = ['dual-path'], higher = ['separate'], scope = { average = {} } }";
+    let claimed = format!("{IDLE}\n[[claim]]\nid = 'low'\ntext = 'It is lower.'\norder = {order}\n");
+    let run = Folder::with(&[("e.toml", &claimed)]).run(&["simulate", "e.toml"]).bad_input();
+    assert!(run.contains("`claim.order.scope` is a table: expected one of "), "{run}");
 }
 
 /// A sweep beyond saturation, whose waiting messages take ever more memory.

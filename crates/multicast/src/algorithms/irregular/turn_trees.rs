@@ -115,7 +115,7 @@ impl TurnTrees {
         (here, Wanted { network, turns, home, ends, nodes, starts, by_next, ways: OnceCell::new() })
     }
 
-    /// How many routers the tree of a plan has to reach: those with destinations, but for the source's.
+    /// How many routers the tree of a plan has to reach: those with destinations, except for the source's.
     pub(crate) fn ends(network: &Network, multicast: &Multicast) -> usize {
         let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| network.router_of(node)).collect();
         ends.sort_unstable();

@@ -21,7 +21,7 @@ pub use files::{MULTICAST_TABLES_INPUT, NetworkMcfdbs, parse_multicast_tables, r
 pub use members::{GROUPS_INPUT, read_members};
 pub use packets::GroupReport;
 
-/// Where a switch sends the packets of a group: on all of these, but for the one that they came by.
+/// Where a switch sends the packets of a group: on all of these, except for the one that they came by.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Mask {
     channels: Vec<ChannelId>,

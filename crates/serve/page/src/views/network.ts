@@ -130,13 +130,13 @@ export function network(page: Page, query: Query): View {
     const networks = page.info.items.filter((item) => item.kind === "network");
     return section(
       "Network",
-      input("Topology", query.replay ? "" : (query.topology ?? "mesh:8x8"), (topology) => topology && change({ topology, replay: null, router: null, link: null }), {
+      input("Topology", query.replay ? "" : (query.topology ?? "mesh:8x8"), (topology) => topology && change({ topology, replay: null, measure: null, kind: null, router: null, link: null }), {
         placeholder: query.replay ? "of the replay" : "mesh:8x8", list: "network-forms",
       }),
       h("datalist", { id: "network-forms" }, ...["mesh:8x8", "mesh:64x64", "torus:8x8", "hypercube:5", "bmin:4x3", "omega:2x3", "random:nodes=64,degree=4,seed=7", ...networks.map((item) => item.path)].map((value) => h("option", { value }))),
       replays.length > 0 &&
         select("Measurements of a run", [{ value: "", text: "none" }, ...replays.map((item) => ({ value: item.path, text: item.path }))], query.replay ?? "",
-          (replay) => change(replay ? { replay, topology: null, router: null, link: null } : { replay: null, topology: shown?.network.data.name ?? null, router: null, link: null })),
+          (replay) => change(replay ? { replay, topology: null, router: null, link: null } : { replay: null, measure: null, kind: null, topology: shown?.network.data.name ?? null, router: null, link: null })),
     );
   };
 

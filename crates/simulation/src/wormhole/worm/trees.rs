@@ -105,7 +105,7 @@ impl TreeTimes {
     /// The header leaves a vertex on all branches: appends the departures (vertex, cycle) that are determined by that.
     ///
     /// O(depth), and O(1) for each departure and each child of such a vertex. With one-flit buffers O(log depth) where the worm goes
-    /// on by one branch: what holds the last flit back is further down then, but for the vertex `reach` above.
+    /// on by one branch: what holds the last flit back is further down then, except for the vertex `reach` above.
     pub(super) fn header_leaves(
         &mut self,
         route: &TreeRoute,
