@@ -177,6 +177,16 @@ fn an_analysis_that_is_stopped_keeps_its_verdict() {
     assert_eq!(json(&whole).get("missing"), None);
 }
 
+/// What takes the memory of a large network says so.
+#[test]
+fn the_dependencies_of_a_closed_form_can_be_stopped() {
+    let mesh = network("mesh:64x64");
+    let relation = routing("e-cube", &mesh);
+    let watch = Rc::new(StopAt("finding what waits for what", Cell::new(false)));
+    let stopped = watched(watch, || of_routing(relation.as_ref(), &Settings::default()).is_ok()).unwrap_err();
+    assert!(stopped.to_string().starts_with("stopped while finding what waits for what: 0 of "), "{stopped}");
+}
+
 /// Shortest ways round a ring, on two virtual channels of each link: worms that have still to cross the dateline have the first.
 struct DatelineRing(Arc<Network>);
 

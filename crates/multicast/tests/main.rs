@@ -11,6 +11,7 @@ mod optimality;
 mod reductions;
 mod requests;
 mod reuse;
+mod stopped;
 mod support;
 mod switches;
 mod table_1;
