@@ -30,6 +30,12 @@ pub struct Override {
 }
 
 impl Override {
+    /// Whether it gives what only a version of the experiment has.
+    pub(crate) fn is_of_a_version(&self) -> bool {
+        let root = Document::parts(&self.key).and_then(|path| path.into_iter().next());
+        root.is_some_and(|root| [QUICK, VARIATION, "open"].contains(&root.as_str()))
+    }
+
     /// From the argument of `--set`: `key=value`, where the key is a dotted path and the value is as in the file; quotes around a
     /// string may be left out.
     ///

@@ -154,14 +154,25 @@ impl Experiment {
     pub fn parse(path: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostic> {
         let document = Document::new(path, text, overrides);
         let experiment = Self::of(&document)?;
-        // What is wrong with its versions is said before anybody asks for them.
-        let quick = experiment.quick()?;
-        experiment.check_open()?;
-        for name in experiment.variations() {
-            experiment.variation(&name)?;
-            quick.variation(&name)?;
+        let checked = experiment.check_versions();
+        let asks = checked.is_err() && !overrides.iter().any(Override::is_of_a_version);
+        match document.file_alone().filter(|_| asks) {
+            // What an override leaves no room for in a version is said to those who ask for it.
+            Some(alone) if Self::of(&alone).is_ok_and(|file| file.check_versions().is_ok()) => {}
+            _ => checked?,
         }
         Ok(experiment)
+    }
+
+    /// What is wrong with versions is said before anybody asks for them.
+    fn check_versions(&self) -> Result<(), Diagnostic> {
+        let quick = self.quick()?;
+        self.check_open()?;
+        for name in self.variations() {
+            self.variation(&name)?;
+            quick.variation(&name)?;
+        }
+        Ok(())
     }
 
     fn of(document: &Document) -> Result<Self, Diagnostic> {

@@ -1835,3 +1835,30 @@ fn slips_in_paths_and_names_are_told_with_what_was_meant() {
     let page = folder.read("results/title-report.md");
     assert_eq!(page.lines().next(), Some("# one line"), "{page}");
 }
+
+/// What an override leaves no room for in a version is said to those who ask for the version.
+#[test]
+fn overrides_and_versions_that_nobody_asks_for_go_together() {
+    let switches = ["topology=bmin:4x2", "switching.model=central-buffer", "algorithm=bit-string"];
+    let sets: Vec<String> = switches.iter().map(|setting| format!("--set={setting}")).collect();
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    for version in [
+        "[variation.a]\nswitching.buffer = 8\n",
+        "[quick]\nswitching.buffer = 8\n",
+        "[[open]]\nsetting = 'switching.buffer'\nvalues = [8]\nwhy = 'It is not in the text.'\n",
+    ] {
+        let folder = Folder::with(&[("e.toml", &format!("{IDLE}{version}"))]);
+        let simulated = folder.run(&[&["simulate", "e.toml"][..], &sets].concat());
+        assert_eq!(simulated.code, 0, "{version}: {}", simulated.stderr);
+        // What is wrong in itself is still said at once, and so is what an override says of a version.
+        let wrong = Folder::with(&[("e.toml", &format!("{IDLE}{}", version.replace("buffer", "bufer")))]);
+        let said = wrong.run(&[&["simulate", "e.toml"][..], &sets].concat()).bad_input();
+        assert!(said.contains("bufer"), "{said}");
+    }
+    let folder = Folder::with(&[("e.toml", &format!("{IDLE}[variation.a]\nswitching.buffer = 8\n"))]);
+    let asked = [&["sweep", "e.toml", "--variation", "a"][..], &sets].concat();
+    let said = folder.run(&asked).bad_input();
+    assert!(said.contains("has no setting `buffer`"), "{said}");
+    let said = folder.run(&["simulate", "e.toml", "--set", "variation.a.switching.bufer=3"]).bad_input();
+    assert!(said.contains("bufer"), "{said}");
+}
