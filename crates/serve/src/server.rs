@@ -200,6 +200,8 @@ fn missing(path: &Path, error: &io::Error) -> String {
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
         .unwrap_or_default();
     let given = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // A link that leads nowhere is there, too.
+    let names = names.into_iter().filter(|name| name != given).collect::<Vec<_>>();
     format!("{error}; expected a folder or a file{}", did_you_mean(given, names.iter().map(String::as_str)))
 }
 

@@ -181,24 +181,88 @@ fn replaced_input(path: &Path, what: &str) -> Option<&'static str> {
     if content.starts_with(&REPLAY_MAGIC) {
         return (what != "`--replay`").then_some("a recorded run");
     }
+    let text = String::from_utf8_lossy(&content);
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
-    match &*ending {
-        "toml" => Some("an experiment"),
-        "net" | "edges" | "graphml" => Some("a network"),
-        "lfts" => (what != "`--export`").then_some("forwarding tables"),
-        "mcfdbs" => (!["`--export-multicast`", "`--repair`"].contains(&what)).then_some("multicast tables"),
-        // Timelines may be called so, too.
-        "trace" if !content.starts_with(b"{") && !content.starts_with(b"[") => {
-            (what != "`--witness`").then_some("a trace of messages")
-        }
+    let kind = match &*ending {
+        "toml" => Some(Input::Experiment),
         // Reports have experiments in them.
         "html" | "md" => None,
-        _ => {
-            let is_topology = |line: &[u8]| {
-                let value = line.trim_ascii_start().strip_prefix(b"topology").map(<[u8]>::trim_ascii_start);
-                value.is_some_and(|value| value.starts_with(b"="))
-            };
-            content.split(|&byte| byte == b'\n').any(is_topology).then_some("an experiment")
+        "net" | "edges" | "edgelist" | "graphml" | "anynet" | "ibsim" | "topofile" | "topo" | "ibnetdiscover" => {
+            Some(Input::Network)
+        }
+        "lfts" => Some(Input::Tables),
+        "mcfdbs" => Some(Input::MulticastTables),
+        // Timelines may be called so, too.
+        "trace" if !text.starts_with(['{', '[']) => Some(Input::Trace),
+        _ => Input::of(&text),
+    };
+    kind.filter(|kind| !kind.is_written_by(what)).map(Input::name)
+}
+
+/// Inputs that are texts.
+#[derive(Clone, Copy)]
+enum Input {
+    Experiment,
+    Network,
+    Tables,
+    MulticastTables,
+    Trace,
+}
+
+impl Input {
+    /// What a text is that could be called anything. No table, timeline or picture that is written looks like any of these.
+    fn of(text: &str) -> Option<Self> {
+        let is_topology = |line: &str| {
+            let value = line.trim_start().strip_prefix("topology").map(str::trim_start);
+            value.is_some_and(|value| value.starts_with('='))
+        };
+        let first = || text.trim_start_matches('\u{feff}').lines().map(str::trim).find(|line| !line.is_empty());
+        let is_list = |name: &str| {
+            let mut found = text.match_indices(name).map(|(at, _)| text[at + name.len()..].trim_start());
+            found.any(|rest| rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('[')))
+        };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
+        let words: Vec<&str> = line.split_whitespace().take(5).collect();
+        let is_number = |place: usize| words.get(place).is_some_and(|word| word.parse::<u64>().is_ok());
+        let dumped = ["Unicast lids", "osm_ucast_mgr_dump", "Switch: guid", "Channel Adapter "];
+        match line.split([' ', '\t', '=']).next().unwrap_or_default() {
+            _ if text.lines().any(is_topology) => Some(Self::Experiment),
+            _ if dumped.iter().any(|start| line.starts_with(start)) => Some(Self::Tables),
+            "Switch" if words.get(1).is_some_and(|word| word.starts_with("0x")) => Some(Self::MulticastTables),
+            "Switch" | "Hca" | "Ca" | "Rt" | "vendid" | "devid" | "sysimgguid" | "switchguid" | "caguid" => {
+                Some(Self::Network)
+            }
+            "router" if words.get(2).is_some_and(|&word| ["node", "router"].contains(&word)) => Some(Self::Network),
+            _ if text.contains("<graphml") => Some(Self::Network),
+            _ if first().is_some_and(|line| line.starts_with('{'))
+                && is_list("\"nodes\"")
+                && (is_list("\"links\"") || is_list("\"edges\"")) =>
+            {
+                Some(Self::Network)
+            }
+            _ if words.len() == 4 && is_number(0) && is_number(2) => Some(Self::Trace),
+            _ if [2, 3].contains(&words.len()) && is_number(0) && is_number(1) => Some(Self::Network),
+            _ => None,
+        }
+    }
+
+    /// Whether an output option writes such files.
+    fn is_written_by(self, what: &str) -> bool {
+        match self {
+            Self::Experiment | Self::Network => false,
+            Self::Tables => ["`--export`", "`--repair`"].contains(&what),
+            Self::MulticastTables => ["`--export-multicast`", "`--repair`"].contains(&what),
+            Self::Trace => what == "`--witness`",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Experiment => "an experiment",
+            Self::Network => "a network",
+            Self::Tables => "forwarding tables",
+            Self::MulticastTables => "multicast tables",
+            Self::Trace => "a trace of messages",
         }
     }
 }

@@ -1349,11 +1349,41 @@ fn no_output_replaces_an_experiment_a_network_or_a_store() {
         assert!(said.contains(&format!("`--timeline` would replace `{file}`, {kind}: choose another file")), "{said}");
         assert_eq!(folder.bytes(file), before);
     }
+    // Also under the names that other programs give them.
+    let fabric = include_str!("../../../../examples/fabric.net");
+    let tables = include_str!("../../../../examples/fabric.lfts");
+    let groups = include_str!("../../../../examples/fabric.mcfdbs");
+    let node_link = r#"{"directed": false, "nodes": [{"id": 0}, {"id": 1}], "links": [{"source": 0, "target": 1}]}"#;
+    for (file, text, kind) in [
+        ("n.ibnetdiscover", "anything", "a network"),
+        ("n.anynet", "anything", "a network"),
+        ("n.txt", fabric, "a network"),
+        ("n.xml", "<?xml version='1.0'?>\n<graphml></graphml>\n", "a network"),
+        ("n.json", node_link, "a network"),
+        ("n", "# a ring\n0 1\n1 2\n2 0\n", "a network"),
+        ("routers", "router 0 node 0 router 1\n", "a network"),
+        ("opensm-lfts.dump", tables, "forwarding tables"),
+        ("opensm.fdbs", "osm_ucast_mgr_dump_ucast_routes: Switch 0x1\n", "forwarding tables"),
+        ("opensm-lid-matrix.dump", "Switch: guid 0x0000000000200000\n", "forwarding tables"),
+        ("groups", groups, "multicast tables"),
+        ("burst.txt", "# cycle, source, flits, destinations\n0 0,0 32 3,3;1,2\n", "a trace of messages"),
+    ] {
+        folder.write(file, text.as_bytes());
+        let said = folder.run(&["simulate", "--timeline", file]).bad_input();
+        assert!(said.contains(&format!("`--timeline` would replace `{file}`, {kind}: choose another file")), "{said}");
+        assert_eq!(folder.bytes(file), text.as_bytes());
+    }
     // Files of the kind that an option writes are replaced.
     let again = ["simulate", "my.toml", "--set=algorithm=dual-path", "--set=traffic.arrivals.rate=0.01"];
     folder.run(&[&again[..], &["--replay=a.replay", "--deliveries=b.csv"]].concat()).success();
     for _ in 0..2 {
         folder.run(&["routing", "--topology=mesh:3x3", "--routing=up-down", "--export", "t.lfts"]).success();
+    }
+    let every = ["--deliveries=d.csv", "--timeline=d.json", "--channels=d2.csv", "--heat-map=d.svg"];
+    for _ in 0..2 {
+        folder.run(&[&again[..], &every].concat()).success();
+        let routing = ["routing", "--topology=mesh:3x3", "--routing=up-down", "--links=l.csv", "--numbering=l2.csv"];
+        folder.run(&routing).success();
     }
     let store = folder.run(&["sweep", "results/store.db"]).bad_input();
     assert!(store.contains("this is a result store, which `--store` takes"), "{store}");
