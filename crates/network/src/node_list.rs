@@ -20,7 +20,7 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     numbered(network, given, network.nodes()).map(NodeId::new)
 }
 
-/// Reads one router: in a grid its number or its coordinates, elsewhere one of its nodes, as [`parse_node`] does.
+/// Reads one router: in a grid its number or its coordinates, elsewhere one of its nodes, as [`parse_node`] does, or its own name.
 ///
 /// # Errors
 /// If the text is none of these.
@@ -28,7 +28,9 @@ pub fn parse_router(network: &Network, text: &str) -> Result<RouterId, NodeError
     if network.shape().grid().is_some() {
         numbered(network, text.trim(), network.routers()).map(RouterId::new)
     } else {
-        parse_node(network, text).map(|node| network.router_of(node))
+        let is_called = |&router: &RouterId| network.router_name(router) == Some(text.trim());
+        let node = parse_node(network, text).map(|node| network.router_of(node));
+        node.or_else(|error| network.router_ids().find(is_called).ok_or(error))
     }
 }
 

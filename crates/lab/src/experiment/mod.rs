@@ -675,6 +675,10 @@ impl Experiment {
         let error = |key: &str, message: String| {
             Err(self.document.error(Document::place(tree, &format!("stop.{key}")), message))
         };
+        if confidence < 1.0 && f64::midpoint(1.0, confidence) >= 1.0 {
+            let problem = "is too near to 1 for a finite interval: expected less, such as 0.999";
+            return error("confidence", format!("a confidence of {confidence} {problem}"));
+        }
         if !(confidence > 0.0 && confidence < 1.0) {
             return error(
                 "confidence",

@@ -202,14 +202,11 @@ pub enum SecondStart {
 
 /// A text that is not a starting node of trees.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{given}` is not a starting node in `{network}`: expected a router, by its number from 0 to {last} or by its coordinates{or}"
-)]
+#[error("`{given}` is not a starting node in `{network}`: expected {expected}")]
 pub struct InvalidStart {
     given: String,
     network: String,
-    last: usize,
-    or: &'static str,
+    expected: String,
 }
 
 /// The router of a node as users write it: the first starting node of two trees, or the root of others.
@@ -221,8 +218,14 @@ pub fn parse_start(network: &Network, text: &str) -> Result<RouterId, InvalidSta
 }
 
 fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStart {
-    let last = network.routers().saturating_sub(1);
-    InvalidStart { given: text.trim().to_owned(), network: network.name().to_owned(), last, or }
+    let expected = if network.shape().grid().is_some() {
+        let last = network.routers().saturating_sub(1);
+        format!("a router, by its number from 0 to {last} or by its coordinates{or}")
+    } else {
+        let (last, name) = (network.nodes().saturating_sub(1), if network.has_names() { " or name" } else { "" });
+        format!("a node, whose router it is, by its number from 0 to {last}{name}{or}")
+    };
+    InvalidStart { given: text.trim().to_owned(), network: network.name().to_owned(), expected }
 }
 
 impl SecondStart {

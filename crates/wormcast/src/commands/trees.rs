@@ -13,7 +13,7 @@ use crate::multicast::{Faults, trees_svg};
 use crate::network::{ChannelId, Network, RouterId, parse_router};
 use crate::routing::{
     BALANCES, BEST_BY, Balance, BestBy, CombinedDistance, EdgeDisjointTrees, Partition, SecondStart, SpanningTree,
-    TorusMethod, TreeChoice, TreeDescriptor, TreeOptions, combined_distance, working_links,
+    TorusMethod, TreeChoice, TreeDescriptor, TreeOptions, combined_distance, parse_start, working_links,
 };
 use crate::usage::at_most;
 use crate::work;
@@ -206,8 +206,12 @@ impl Found<'_> {
     }
 }
 
-/// The router that a user names by its number, its coordinates or one of its nodes.
+/// The router that a user names by its number, its coordinates, one of its nodes or its name.
 fn router(network: &Network, text: &str) -> Result<RouterId, Failure> {
+    if network.shape().grid().is_some() && !network.has_one_node_each() {
+        // A number is that of a router, and "node" would be another one.
+        return parse_start(network, text).map_err(Failure::bad_input);
+    }
     parse_router(network, text).map_err(Failure::bad_input)
 }
 

@@ -1892,3 +1892,26 @@ fn overrides_and_versions_that_nobody_asks_for_go_together() {
     let said = folder.run(&["simulate", "e.toml", "--set", "variation.a.switching.bufer=3"]).bad_input();
     assert!(said.contains("bufer"), "{said}");
 }
+
+/// Numbers are those of nodes where a network is no grid, in the messages too; routers have names of their own.
+#[test]
+fn the_root_of_trees_is_a_node_s_router_or_a_router_by_its_name() {
+    let fabric = include_str!("../../../../examples/fabric.net");
+    let text = "topology = 'fabric.net'\nalgorithm = 'spam'\nrun = { mode = 'trees' }\n";
+    let folder = Folder::with(&[("fabric.net", fabric), ("trees.toml", text)]);
+    let root = |topology: &str, first: &str| {
+        let trees = ["trees", "--topology", topology, "--construction", "spam", "--format", "json", "--first", first];
+        folder.run(&trees)
+    };
+    let root_of = |first: &str| root("fabric.net", first).json()["trees"][0]["root"].clone();
+    assert_eq!(root_of("host5"), root_of("4"));
+    assert_eq!(root_of("rack2"), 1);
+    folder.run(&["sweep", "trees.toml", "--set", "options.first=rack2"]).success();
+    let said = folder.run(&["sweep", "trees.toml", "--set", "options.first=rock"]).bad_input();
+    let expected = "expected a node, whose router it is, by its number from 0 to 11 or name";
+    assert!(said.contains(&format!("`rock` is not a starting node in `fabric.net`: {expected}")), "{said}");
+    let said = root("mesh:2x2,nodes=2", "4").bad_input();
+    assert!(said.contains("expected a router, by its number from 0 to 3 or by its coordinates"), "{said}");
+    let near = ["sweep", "trees.toml", "--set", "stop.confidence=0.9999999999999999"];
+    assert!(folder.run(&near).bad_input().contains("is too near to 1 for a finite interval"));
+}
