@@ -139,6 +139,11 @@ impl Document {
         (!is_alone).then(|| Self::new(&self.path, &self.text, &[]))
     }
 
+    /// Whether it is one of the versions of the file.
+    pub(crate) fn is_version(&self) -> bool {
+        self.quick || self.variation.is_some()
+    }
+
     /// With further overrides.
     pub(crate) fn with(&self, overrides: impl Iterator<Item = Override>) -> Self {
         let overrides = self.overrides.iter().cloned().chain(overrides).collect();

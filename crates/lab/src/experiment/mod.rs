@@ -467,6 +467,12 @@ impl Experiment {
         self.document.check_tables(&tree)?;
         self.check_switching(&tree)?;
         let given = |key: &str| tree.get("traffic").is_some_and(|traffic| traffic.get_ref().get(key).is_some());
+        if given("trace") && given("arrivals") && self.document.is_version() {
+            let place = Document::place(&tree, "traffic.trace");
+            return Err(self
+                .document
+                .error(place, "a trace replaces random traffic, and the file has `traffic.arrivals`"));
+        }
         if given("trace") && given("arrivals") {
             let place = Document::place(&tree, "traffic.arrivals");
             return Err(self.document.error(place, "a trace replaces random traffic: remove this or `traffic.trace`"));

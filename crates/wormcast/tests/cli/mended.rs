@@ -1885,6 +1885,9 @@ fn overrides_and_versions_that_nobody_asks_for_go_together() {
         let said = wrong.run(&[&["simulate", "e.toml"][..], &sets].concat()).bad_input();
         assert!(said.contains("bufer"), "{said}");
     }
+    let traced = format!("{IDLE}[variation.t]\ntraffic.trace = 't.trace'\n");
+    let said = Folder::with(&[("e.toml", &traced)]).run(&["simulate", "e.toml"]).bad_input();
+    assert!(said.contains("e.toml:10:") && said.contains("the file has `traffic.arrivals`"), "{said}");
     let folder = Folder::with(&[("e.toml", &format!("{IDLE}[variation.a]\nswitching.buffer = 8\n"))]);
     let asked = [&["sweep", "e.toml", "--variation", "a"][..], &sets].concat();
     let said = folder.run(&asked).bad_input();
