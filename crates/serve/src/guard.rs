@@ -118,7 +118,7 @@ impl Guard {
         }
     }
 
-    /// Whether a request knows the token. An address that has one is not kept, also by those who need none there: it may be sent to others.
+    /// Whether a request knows the token. Whoever opens an address with a token is sent to the one without, even if let in already: addresses are sent to others.
     fn authorise(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Access, Refusal> {
         let token = &self.token;
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());

@@ -79,7 +79,7 @@ fn take_memory_limits_as_errors() {
     use std::sync::atomic::AtomicBool;
 
     if is_memory_limited_by_shell() {
-        // Without it, an abort is an abort.
+        // Whatever else aborts then ends so, too. If no handler can be set, an abort stays one.
         let always = Arc::new(AtomicBool::new(true));
         let _ = signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGABRT, FAILED, always);
     }

@@ -222,8 +222,9 @@ fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStar
         let last = network.routers().saturating_sub(1);
         format!("a router, by its number from 0 to {last} or by its coordinates{or}")
     } else {
-        let (last, name) = (network.nodes().saturating_sub(1), if network.has_names() { " or name" } else { "" });
-        format!("a node, whose router it is, by its number from 0 to {last}{name}{or}")
+        let last = network.nodes().saturating_sub(1);
+        let (name, own) = if network.has_names() { (" or name", ", or by its own name") } else { ("", "") };
+        format!("a router, by the number from 0 to {last}{name} of one of its nodes{own}{or}")
     };
     InvalidStart { given: text.trim().to_owned(), network: network.name().to_owned(), expected }
 }

@@ -1911,7 +1911,7 @@ fn the_root_of_trees_is_a_node_s_router_or_a_router_by_its_name() {
     assert_eq!(root_of("rack2"), 1);
     folder.run(&["sweep", "trees.toml", "--set", "options.first=rack2"]).success();
     let said = folder.run(&["sweep", "trees.toml", "--set", "options.first=rock"]).bad_input();
-    let expected = "expected a node, whose router it is, by its number from 0 to 11 or name";
+    let expected = "expected a router, by the number from 0 to 11 or name of one of its nodes, or by its own name";
     assert!(said.contains(&format!("`rock` is not a starting node in `fabric.net`: {expected}")), "{said}");
     let said = root("mesh:2x2,nodes=2", "4").bad_input();
     assert!(said.contains("expected a router, by its number from 0 to 3 or by its coordinates"), "{said}");

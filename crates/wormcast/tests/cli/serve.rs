@@ -240,6 +240,12 @@ fn what_cannot_be_served_is_said() {
     assert!(local.stderr.contains("a link-local address needs an interface"), "{local:?}");
     let missing = folder.run(&["serve", "smal.toml"]).bad_input();
     assert!(missing.contains("smal.toml") && missing.ends_with("did you mean `small.toml`?\n"), "{missing}");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("gone", folder.path().join("dangling.toml")).unwrap();
+        let dangling = folder.run(&["serve", "dangling.toml"]).bad_input();
+        assert!(!dangling.contains("did you mean `dangling.toml`"), "{dangling}");
+    }
     assert!(folder.run(&["serve", "notes.txt"]).bad_input().contains("expected a folder, an experiment"));
     folder.write("junk.replay", b"nothing");
     let junk = folder.run(&["serve", "junk.replay"]).bad_input();

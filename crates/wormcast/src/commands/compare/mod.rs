@@ -82,7 +82,7 @@ fn file_like(name: &str) -> Option<String> {
     let there = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.read_dir().ok()?;
     let files = there.flatten().filter_map(|entry| Some(folder.join(entry.file_name()).to_str()?.to_owned()));
     let files: Vec<String> = files.filter(|file| is_toml(file)).collect();
-    // Names of series have no points, and seldom anything that an experiment's file is called by.
+    // A name with a point in it is meant as a file: series have none.
     let near = nearest(name, files.iter().map(String::as_str)).filter(|_| name.contains('.'));
     near.map(str::to_owned)
 }
