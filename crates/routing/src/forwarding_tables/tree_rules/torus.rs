@@ -53,8 +53,8 @@ struct Seed {
     datelines: [i64; DIMENSIONS],
     /// The lines that say so: the line, the dimension, and where.
     dateline_lines: Vec<(usize, usize, i64)>,
-    /// Whether a switch that it names is not there.
-    is_missing: bool,
+    /// The first switch that it names and the network does not have, and its line.
+    missing: Option<(usize, String)>,
 }
 
 /// What a description says.
@@ -171,7 +171,7 @@ impl Seed {
             let guid = word.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
             match identities.router(guid.ok_or_else(|| format!("`{word}` is no identifier"))?)? {
                 Some(router) => *end = router,
-                None => self.is_missing = true,
+                None => self.missing = self.missing.take().or_else(|| Some((line, (*word).to_owned()))),
             }
         }
         self.links.push((dimension, is_positive, ends));
@@ -219,9 +219,14 @@ impl Torus2QosTrees {
                 fabric.routers()
             )));
         }
-        let whole = |seed: &&Seed| !seed.is_missing && !seed.links.is_empty();
-        let seed = description.seeds.iter().find(whole);
-        let seed = seed.ok_or_else(|| wrong(format!("no seed has all of its switches in `{name}`")))?;
+        let whole = |seed: &&Seed| seed.missing.is_none() && !seed.links.is_empty();
+        let seed = description.seeds.iter().find(whole).ok_or_else(|| {
+            let others = if description.seeds.len() > 1 { ", and no other seed has all of its switches" } else { "" };
+            match description.seeds.iter().find_map(|seed| seed.missing.as_ref()) {
+                Some((line, switch)) => file.error(*line, format!("`{name}` has no switch `{switch}`{others}")),
+                None => wrong("no line says where a link leads, such as `xp_link 0x200000 0x200001`".to_owned()),
+            }
+        })?;
         let placed = seed.placed(description.sizes).map_err(wrong)?;
         let places =
             lay_out(&fabric, &description, &placed).map_err(|problem| wrong(format!("{problem} in `{name}`")))?;
@@ -495,7 +500,15 @@ mod tests {
                 "torus.conf:1: a dateline 1 switches away is outside of the torus: expected 0",
             ),
             ("torus 4 4 1\nmesh 4 4 1", "torus.conf:2: a second `mesh`"),
-            ("torus 4 4 1\nxp_link 0x300000 0x200001", "torus.conf:1: no seed has all of its switches"),
+            ("torus 4 4 1", "torus.conf:1: no line says where a link leads"),
+            (
+                "torus 4 4 1\nxp_link 0x200000 0x200001\nxm_link 0x200000 0x300000",
+                "torus.conf:3: `torus:4x4` has no switch `0x300000`;",
+            ),
+            (
+                "torus 4 4 1\nxp_link 0x300000 0x200001\nnext_seed\nxp_link 0x200000 0x400000",
+                "torus.conf:2: `torus:4x4` has no switch `0x300000`, and no other seed has all of its switches",
+            ),
             ("torus 5 4 1\nxp_link 0x200000 0x200001", "torus.conf:1: this torus has 20 switches"),
             (&format!("mesh 4 4 1\n{both}"), "torus.conf:1: the switches are not linked as in this torus"),
             (&format!("torus 4 4 1\n{both}xp_link 0x200000 0x200003"), "torus.conf:1: its links name two switches"),
