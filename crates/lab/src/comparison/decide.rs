@@ -411,7 +411,9 @@ pub(super) fn unlimited(experiment: &Experiment) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::next_round;
+    use super::*;
+    use crate::comparison::Field;
+    use crate::statistics::quantity::Quantity;
 
     #[test]
     fn rounds_at_most_double_what_is_there() {
@@ -420,5 +422,50 @@ mod tests {
         assert_eq!(rounds(10), [1, 5, 10, 10]);
         assert_eq!(rounds(40), [1, 5, 12, 40]);
         assert_eq!(next_round(0, 10), 1);
+    }
+    /// What was certain of both ends of an interval may no longer be once there are more comparisons.
+    #[test]
+    fn a_comparison_without_a_crossing_that_it_had_is_not_decided() {
+        let series = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let settings = Settings {
+            key: "algorithm".to_owned(),
+            field: Field { series: series.clone(), reference: None, sorted: true },
+            quantity: Quantity::LatencyLast,
+            higher_is_better: false,
+        };
+        let crossing = |of: &str, between: [&str; 2]| Crossing {
+            of: of.to_owned(),
+            between: between.map(str::to_owned),
+            from: 0.99,
+            to: 1.0,
+        };
+        let pairs: BTreeSet<Pair> = BTreeSet::from([("x=1".to_owned(), ["a", "b"].map(str::to_owned))]);
+        let is_decided = |crossings: Vec<Crossing>| {
+            let comparison = SeriesComparison {
+                key: settings.key.clone(),
+                series: series.clone(),
+                reference: None,
+                quantity: settings.quantity,
+                unit: String::new(),
+                higher_is_better: false,
+                pairs: 3,
+                confidence: 0.95,
+                along: Some("traffic.arrivals.rate".to_owned()),
+                points: Vec::new(),
+                crossings,
+                decision: None,
+            };
+            let measured = Measured { points: Vec::new(), runs: Vec::new() };
+            let (comparison, measured, stuck) = (&comparison, &measured, &BTreeSet::new());
+            let ranking = Ranking { settings: &settings, comparison, arenas: &[], measured, stuck };
+            ranking.is_decided(&BTreeSet::new(), &pairs)
+        };
+        assert!(is_decided(vec![crossing("x=1", ["a", "b"])]));
+        assert!(is_decided(vec![crossing("x=1", ["b", "a"])]), "they may change places twice");
+        assert!(!is_decided(Vec::new()));
+        assert!(!is_decided(vec![crossing("x=2", ["a", "b"])]), "elsewhere");
+        assert!(!is_decided(vec![crossing("x=1", ["a", "c"])]), "of others");
+        let wide = Crossing { from: 0.9, ..crossing("x=1", ["a", "b"]) };
+        assert!(!is_decided(vec![wide]));
     }
 }

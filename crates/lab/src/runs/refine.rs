@@ -274,6 +274,21 @@ mod tests {
         assert_eq!(onset("", None), "unsettled up to 0.75, saturated from 1 on");
     }
 
+    /// Its width is all of its upper end, however narrow it is, until its lower end is above 0.
+    #[test]
+    fn an_interval_from_0_is_halved_until_it_is_narrow() {
+        for truth in [3e-4, 0.02, 0.7] {
+            let (mut gap, mut halvings) = (Gap { from: 0.0, to: 1.0 }, 0);
+            while gap.width() > NARROW {
+                let middle = gap.middle();
+                assert!(gap.from < middle && middle < gap.to && gap.share_of(gap) > NARROW, "{gap:?}");
+                *(if middle < truth { &mut gap.from } else { &mut gap.to }) = middle;
+                halvings += 1;
+            }
+            assert!(gap.from <= truth && truth <= gap.to && halvings <= 18, "{gap:?} after {halvings}");
+        }
+    }
+
     /// Longer intervals between bursts, or larger buffers, carry what shorter ones do not.
     #[test]
     fn saturation_may_end_along_the_axis() {
