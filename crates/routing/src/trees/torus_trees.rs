@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+use wormcast_network::text::did_you_mean;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, parse_router};
 
 use crate::relation::Unsupported;
@@ -224,7 +225,10 @@ fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStar
     } else {
         let last = network.nodes().saturating_sub(1);
         let (name, own) = if network.has_names() { (" or name", ", or by its own name") } else { ("", "") };
-        format!("a router, by the number from 0 to {last}{name} of one of its nodes{own}{or}")
+        let routers = network.router_ids().filter_map(|router| network.router_name(router));
+        let names = routers.chain(network.node_ids().filter_map(|node| network.node_name(node)));
+        let hint = did_you_mean(text.trim(), names);
+        format!("a router, by the number from 0 to {last}{name} of one of its nodes{own}{or}{hint}")
     };
     InvalidStart { given: text.trim().to_owned(), network: network.name().to_owned(), expected }
 }

@@ -208,11 +208,11 @@ impl Found<'_> {
 
 /// The router that a user names by its number, its coordinates, one of its nodes or its name.
 fn router(network: &Network, text: &str) -> Result<RouterId, Failure> {
-    if network.shape().grid().is_some() && !network.has_one_node_each() {
-        // A number is that of a router, and "node" would be another one.
-        return parse_start(network, text).map_err(Failure::bad_input);
+    if network.shape().grid().is_some() && network.has_one_node_each() {
+        return parse_router(network, text).map_err(Failure::bad_input);
     }
-    parse_router(network, text).map_err(Failure::bad_input)
+    // Elsewhere a router is not a node, and may have a name of its own.
+    parse_start(network, text).map_err(Failure::bad_input)
 }
 
 fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Failure> {

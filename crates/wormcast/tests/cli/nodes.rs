@@ -115,6 +115,10 @@ fn the_root_of_trees_is_a_node_s_router_or_a_router_by_its_name() {
     let said = folder.run(&["sweep", "trees.toml", "--set", "options.first=rock"]).bad_input();
     let expected = "expected a router, by the number from 0 to 11 or name of one of its nodes, or by its own name";
     assert!(said.contains(&format!("`rock` is not a starting node in `fabric.net`: {expected}")), "{said}");
+    for (given, meant) in [("Rack2", "rack2"), ("hots5", "host5")] {
+        let said = root("fabric.net", given).bad_input();
+        assert!(said.contains(&format!("{expected}; did you mean `{meant}`?")), "{said}");
+    }
     let said = root("mesh:2x2,nodes=2", "4").bad_input();
     assert!(said.contains("expected a router, by its number from 0 to 3 or by its coordinates"), "{said}");
     let near = ["sweep", "trees.toml", "--set", "stop.confidence=0.9999999999999999"];

@@ -225,6 +225,11 @@ export class Pen {
     return 0.17 * this.pitch;
   }
 
+  /** The radius of a node: that of its router, or half a side of its square where nodes lie apart. */
+  get nodeRadius(): number {
+    return this.network.nodeX ? Math.max(1.5, 0.1 * this.pitch) : this.radius;
+  }
+
   sees(x: number, y: number, space = 40): boolean {
     return x > -space && y > -space && x < this.width + space && y < this.height + space;
   }
@@ -464,7 +469,7 @@ export class NetworkView {
         }
       }
       context.stroke();
-      const side = Math.max(3, 0.2 * pen.pitch);
+      const side = 2 * pen.nodeRadius;
       for (let node = 0; node < network.data.nodes; node++) {
         const [x, y] = [pen.x(network.nodeX[node]), pen.y(network.nodeY[node])];
         if (!pen.sees(x, y)) continue;

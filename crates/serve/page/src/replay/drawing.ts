@@ -193,7 +193,7 @@ export class Drawing {
       if (!pen.sees(px, py)) continue;
       // Beside the router, so that its name can be read.
       if (this.#space.kind(channel) === "injection") pen.disc(px - 0.21 * pen.pitch, py + 0.21 * pen.pitch, Math.max(2, 0.075 * pen.pitch), colour);
-      else pen.ring(px, py, pen.radius * 1.05, colour, Math.max(1.5, 0.05 * pen.pitch));
+      else pen.ring(px, py, pen.nodeRadius * 1.05, colour, Math.max(1.5, 0.05 * pen.pitch));
     }
   }
 
@@ -217,7 +217,7 @@ export class Drawing {
       } else {
         const [x, y] = this.#network.nodeAt(this.#space.node(channel));
         pen.context.setLineDash([3, 3]);
-        pen.ring(pen.x(x), pen.y(y), pen.radius * 1.25, colour, thickness);
+        pen.ring(pen.x(x), pen.y(y), pen.nodeRadius * 1.25, colour, thickness);
         pen.context.setLineDash([]);
       }
     }
@@ -242,7 +242,7 @@ export class Drawing {
       if (channel >= this.#space.links) {
         const [x, y] = this.#network.nodeAt(this.#space.node(channel));
         pen.context.setLineDash([4, 3]);
-        pen.ring(pen.x(x), pen.y(y), pen.radius * 1.5, text, 2);
+        pen.ring(pen.x(x), pen.y(y), pen.nodeRadius * 1.5, text, 2);
         pen.context.setLineDash([]);
         continue;
       }
@@ -281,7 +281,7 @@ export class Drawing {
     for (const hop of headers(chunk, w, t)) this.#header(pen, chunk, hop, t, colours.text);
     if (wait >= 0) this.#waits(pen, chunk, wait, colours.text, Math.max(2, pen.thickness * 0.8));
     const [sx, sy] = this.#network.nodeAt(chunk.from[w]);
-    pen.ring(pen.x(sx), pen.y(sy), Math.max(5, 1.25 * pen.radius), colour, Math.max(2, 0.06 * pen.pitch));
+    pen.ring(pen.x(sx), pen.y(sy), Math.max(5, 1.25 * pen.nodeRadius), colour, Math.max(2, 0.06 * pen.pitch));
     const [reached, missing] = [new Set<number>(), new Set<number>()];
     for (let d = chunk.firstDelivery[w]; d < chunk.firstDelivery[w + 1]; d++) (chunk.delivered[d] <= t ? reached : missing).add(chunk.deliveredTo[d]);
     for (let d = chunk.firstMissing[w]; d < chunk.firstMissing[w + 1]; d++) missing.add(chunk.missing[d]);

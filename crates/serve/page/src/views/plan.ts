@@ -368,7 +368,11 @@ export function plan(page: Page, first: Query): View {
     const paints = categories();
     const { context } = pen;
     const worms = (card.plan?.worms ?? []).map((row, i) => ({ ...row, ids: (card.plan as Plan).channel_ids[i] }));
+    // Names that are written on discs; nodes that lie apart have theirs beside them.
     const on = new Map<number, string>();
+    const isOn = (node: number): void => {
+      if (!net.nodeX) on.set(net.routerOf(node), colours.ground);
+    };
     pen.crosses(net.linksBetween(failed()));
     for (const row of worms) {
       const colour = paints[row.id % paints.length];
@@ -383,12 +387,12 @@ export function plan(page: Page, first: Query): View {
       }
       for (const node of row.visits) {
         const [x, y] = net.nodeAt(node);
-        pen.disc(pen.x(x), pen.y(y), pen.radius, colour);
-        on.set(net.routerOf(node), colours.ground);
+        pen.disc(pen.x(x), pen.y(y), pen.nodeRadius, colour);
+        isOn(node);
       }
       if (row.after !== null) {
         const [x, y] = net.nodeAt(row.from);
-        pen.ring(pen.x(x), pen.y(y), pen.radius * 1.25, colour, 2);
+        pen.ring(pen.x(x), pen.y(y), pen.nodeRadius * 1.25, colour, 2);
       }
     }
     context.globalAlpha = 1;
@@ -400,7 +404,7 @@ export function plan(page: Page, first: Query): View {
     };
     for (const name of destinations()) {
       mark(name, (x, y) => {
-        const side = Math.max(8, 0.42 * pen.pitch);
+        const side = Math.max(8, net.nodeX ? 2.5 * pen.nodeRadius : 0.42 * pen.pitch);
         context.strokeStyle = colours.text;
         context.lineWidth = 1.6;
         context.strokeRect(x - side / 2, y - side / 2, side, side);
@@ -408,9 +412,9 @@ export function plan(page: Page, first: Query): View {
     }
     if (source()) {
       mark(source(), (x, y) => {
-        pen.disc(x, y, Math.max(5, pen.radius * 1.1), colours.text);
-        pen.ring(x, y, Math.max(7, pen.radius * 1.45), colours.text, 2);
-        on.set(net.routerOf(net.findNode(source()) as number), colours.ground);
+        pen.disc(x, y, Math.max(5, pen.nodeRadius * (net.nodeX ? 0.9 : 1.1)), colours.text);
+        pen.ring(x, y, Math.max(7, pen.nodeRadius * (net.nodeX ? 1.25 : 1.45)), colours.text, 2);
+        isOn(net.findNode(source()) as number);
       });
     }
     card.view.labels(pen, on);
