@@ -160,7 +160,10 @@ fn nearest_name(network: &Network, given: &str) -> String {
     if !network.has_names() {
         return String::new();
     }
-    match nearest(given, network.node_ids().filter_map(|node| network.node_name(node))) {
+    let names = || network.node_ids().filter_map(|node| network.node_name(node));
+    // An adapter with several ports that are connected, without one of them.
+    let of_adapter = || names().find(|name| name.strip_prefix(given).is_some_and(|port| port.starts_with('[')));
+    match of_adapter().or_else(|| nearest(given, names())) {
         Some(name) => format!(" or a name such as `{name}`"),
         None => " or a node's name".to_owned(),
     }

@@ -226,6 +226,10 @@ impl NoRoute {
     ) -> Self {
         /// Routers of a loop that are named.
         const NAMED: usize = 8;
+        // A network without channels.
+        if way.is_empty() {
+            return Self::named(network, routing, from, to);
+        }
         let before = way.split_last().and_then(|(last, before)| Some((last, before.iter().rposition(|c| c == last)?)));
         let lap = before.map_or(way, |(_, start)| &way[start + 1..]);
         let mut routers: Vec<String> = lap.iter().take(NAMED).map(|&c| network.router_label(network.from(c))).collect();
@@ -317,6 +321,8 @@ mod tests {
             format!("a loop: `circle` leads from router 0,0 towards router 2,2 by {round}, forever")
         );
         assert_eq!(message(2), "`circle` has no route from router 2,0 to router 2,2");
+        let apart = NoRoute::in_a_loop(&circle.network, "circle", (RouterId::new(0), RouterId::new(8)), &[]);
+        assert_eq!(apart.to_string(), "`circle` has no route from router 0,0 to router 2,2", "without channels");
     }
 
     /// The shorter ways of finding routes find those of the candidates, hop by hop, or none either.

@@ -9,7 +9,7 @@ use crate::builder::{MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
 use crate::network::{AdapterPort, Network};
-use crate::text::did_you_mean;
+use crate::text::{did_you_mean, shortened};
 use crate::topologies::spec::MAX_ROUTERS;
 
 const EXPECTED: &str = "a record such as `Switch 36 \"S1\"` with a line such as `[1] \"H1\"[1]` for each cable";
@@ -29,6 +29,8 @@ struct Device<'t> {
     line: usize,
     ports: u32,
     guid: u64,
+    /// Whether the file tells its identifier.
+    is_told: bool,
     cables: Vec<Cable<'t>>,
 }
 
@@ -60,6 +62,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
     if hosts.is_empty() {
         return Err(file.error(last, "no host adapter is connected to a switch"));
     }
+    let hosts = identified(&devices, hosts);
+    different(file, &devices, &hosts)?;
     add_hosts(file, &devices, hosts, &mut builder)?;
     builder.build().map_err(|error| file.error(last, error))
 }
@@ -145,6 +149,7 @@ fn join(
                     adapter: remote,
                     port: cable.remote_port,
                     guid: cable.remote_guid,
+                    is_told: false,
                     line: cable.line,
                 }),
                 (None, Some(router)) => hosts.push(Host {
@@ -153,6 +158,7 @@ fn join(
                     adapter: index,
                     port: cable.port,
                     guid: cable.guid,
+                    is_told: false,
                     line: cable.line,
                 }),
                 (None, None) => {
@@ -165,20 +171,53 @@ fn join(
     Ok(hosts)
 }
 
+/// The hosts with their ports' identifiers.
+fn identified(devices: &[Device<'_>], mut hosts: Vec<Host>) -> Vec<Host> {
+    for host in &mut hosts {
+        let device = &devices[host.adapter];
+        // The port's own record may tell it where the switch's does not.
+        let own = device.cables.iter().find(|cable| cable.port == host.port);
+        let told = host.guid.or_else(|| own.and_then(|cable| cable.guid));
+        host.is_told = told.is_some() || device.is_told;
+        host.guid = Some(told.unwrap_or_else(|| device.guid.wrapping_add(u64::from(host.port))));
+    }
+    hosts
+}
+
+/// Checks that no identifier which the file tells is that of two switches or ports of adapters: tables are found by it.
+fn different(file: FileContext<'_>, devices: &[Device<'_>], hosts: &[Host]) -> Result<(), TopologyError> {
+    let switches = devices.iter().filter(|device| device.kind == Kind::Switch);
+    let switches = switches.map(|device| (device.guid, device.is_told, device.line, format!("`{}`", device.id)));
+    let ports = hosts.iter().filter_map(|host| {
+        let name = format!("port {} of `{}`", host.port, devices[host.adapter].id);
+        Some((host.guid?, host.is_told, host.line, name))
+    });
+    let mut known: HashMap<u64, (bool, usize, String)> = HashMap::with_capacity(devices.len());
+    for (guid, is_told, line, name) in switches.chain(ports) {
+        match known.entry(guid) {
+            Entry::Vacant(entry) => drop(entry.insert((is_told, line, name))),
+            Entry::Occupied(entry) => {
+                let (other_is_told, first, other) = entry.get();
+                if is_told || *other_is_told {
+                    let message = format!("{name} has the identifier {guid:#x} of {other}, in line {first}");
+                    return Err(file.error(line, message));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Adds a node for each connected port of an adapter.
 fn add_hosts(
     file: FileContext<'_>,
     devices: &[Device<'_>],
-    mut hosts: Vec<Host>,
+    hosts: Vec<Host>,
     builder: &mut NetworkBuilder,
 ) -> Result<(), TopologyError> {
-    // The port's own record may tell its identifier where the switch's does not.
     let mut connected = vec![0u32; devices.len()];
-    for host in &mut hosts {
+    for host in &hosts {
         connected[host.adapter] += 1;
-        let own = devices[host.adapter].cables.iter().find(|cable| cable.port == host.port);
-        let told = host.guid.or_else(|| own.and_then(|cable| cable.guid));
-        host.guid = Some(told.unwrap_or_else(|| devices[host.adapter].guid.wrapping_add(u64::from(host.port))));
     }
     for host in &hosts {
         let id = devices[host.adapter].id;
@@ -198,6 +237,8 @@ struct Host {
     adapter: usize,
     port: u32,
     guid: Option<u64>,
+    /// Whether the file tells it, or that of its adapter.
+    is_told: bool,
     line: usize,
 }
 
@@ -249,9 +290,7 @@ fn read<'t>(file: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Top
             "vendid" | "devid" | "sysimgguid" | "chassis" => continue,
             "switchguid" | "caguid" | "hcaguids" => {
                 let kind = if word.eq_ignore_ascii_case("switchguid") { Kind::Switch } else { Kind::Adapter };
-                if let Some(guid) = words.guid() {
-                    guids.tell(kind, guid);
-                }
+                guids.tell(kind, words.guid().map_err(error)?);
                 continue;
             }
             "rt" | "rtguid" => {
@@ -275,7 +314,8 @@ fn read<'t>(file: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Top
         if switches > MAX_ROUTERS || devices.len() > MAX_ROUTERS + MAX_NODES {
             return Err(error("there are too many switches or adapters".to_owned()));
         }
-        devices.push(Device { kind, id, line, ports, guid: guids.next(kind, id, ports), cables: Vec::new() });
+        let (guid, is_told) = guids.next(kind, id, ports);
+        devices.push(Device { kind, id, line, ports, guid, is_told, cables: Vec::new() });
     }
     Ok(devices)
 }
@@ -304,18 +344,28 @@ impl Guids {
         self.told = true;
     }
 
-    fn next(&mut self, kind: Kind, id: &str, ports: u32) -> u64 {
+    /// The identifier of the next device, and whether the file tells it.
+    fn next(&mut self, kind: Kind, id: &str, ports: u32) -> (u64, bool) {
         let (next, prefix, step) = match kind {
             Kind::Switch => (&mut self.switch, "S-", 1),
             Kind::Adapter => (&mut self.adapter, "H-", u64::from(ports) + 1),
         };
-        let named = if std::mem::take(&mut self.told) { None } else { guid_of(id, prefix) };
-        named.unwrap_or_else(|| {
-            let guid = *next;
-            *next = guid.wrapping_add(step);
-            guid
-        })
+        let told = std::mem::take(&mut self.told);
+        if let Some(named) = guid_of(id, prefix).filter(|_| !told) {
+            return (named, true);
+        }
+        let guid = *next;
+        *next = guid.wrapping_add(step);
+        (guid, told)
     }
+}
+
+/// A globally unique identifier: hexadecimal digits, with `0x` before them or without.
+fn identifier(given: &str) -> Result<u64, String> {
+    let digits = given.strip_prefix("0x").or_else(|| given.strip_prefix("0X")).unwrap_or(given);
+    let is_one = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let guid = is_one.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
+    guid.ok_or_else(|| format!("`{}` is no identifier: one has up to 16 hexadecimal digits", shortened(given, 32)))
 }
 
 /// What is left of a line.
@@ -376,7 +426,7 @@ impl<'t> Words<'t> {
     }
 
     /// What may follow a port: `[ext 2]`, its number on the outside of a chassis, and `(2c90300080e85)`, its identifier.
-    fn after_port(&mut self) -> Option<u64> {
+    fn after_port(&mut self) -> Result<Option<u64>, String> {
         self.skip_space();
         if self.rest.starts_with("[ext")
             && let Some((_, rest)) = self.rest.split_once(']')
@@ -384,27 +434,28 @@ impl<'t> Words<'t> {
             self.rest = rest;
             self.skip_space();
         }
-        let inside = self.rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        inside.and_then(|(inside, rest)| {
-            self.rest = rest;
-            u64::from_str_radix(inside.trim().trim_start_matches("0x"), 16).ok()
-        })
+        let Some((inside, rest)) = self.rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) else {
+            return Ok(None);
+        };
+        self.rest = rest;
+        identifier(inside.trim()).map(Some)
     }
 
     /// `=0x8f10500200b50(8f10500200b50)`
-    fn guid(&mut self) -> Option<u64> {
-        let digits = self.rest.strip_prefix('=')?.trim_start_matches("0x");
-        let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
-        u64::from_str_radix(&digits[..end], 16).ok()
+    fn guid(&mut self) -> Result<u64, String> {
+        self.skip_space();
+        let given = self.rest.strip_prefix('=').ok_or("`=` and an identifier are missing")?.trim_start();
+        let end = given.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(given.len());
+        identifier(&given[..end])
     }
 
     /// `[3](guid) "Switch2"[4](guid) w=4 # comment`
     fn cable(&mut self, line: usize) -> Result<Cable<'t>, String> {
         let port = self.port()?;
-        let guid = self.after_port();
+        let guid = self.after_port()?;
         let remote = self.quoted()?;
         let remote_port = self.port()?;
-        let remote_guid = self.after_port();
+        let remote_guid = self.after_port()?;
         Ok(Cable { port, guid, remote, remote_port, remote_guid, line })
     }
 }
@@ -433,6 +484,28 @@ mod tests {
         assert_eq!(network.port_of(network.reverse(up)), Some(1));
     }
 
+    /// Tables are found by them. What ibsim numbers by itself is another matter: where it gives numbers twice, the fabric is as good.
+    #[test]
+    fn no_two_switches_or_ports_have_an_identifier_that_is_told() {
+        let fabric = |switch: &str, port: &str, other: &str| {
+            let text = format!(
+                "switchguid=0x1(1)\nSwitch 4 \"S1\"\n[1] \"H1\"[1]{port}\n[2] \"S2\"[2]\n{switch}Switch 4 \"S2\"\n[1] \"H2\"[1]{other}\nHca 1 \"H1\"\nHca 1 \"H2\"\n"
+            );
+            parse("x", &text).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(fabric("", "", ""), Ok(()));
+        assert_eq!(fabric("switchguid=0x3\n", "(77)", "(78)"), Ok(()));
+        let twice = fabric("switchguid=0x1\n", "", "").unwrap_err();
+        assert!(twice.starts_with("x:6: `S2` has the identifier 0x1 of `S1`, in line 2"), "{twice}");
+        let twice = fabric("", "(77)", "(77)").unwrap_err();
+        assert!(
+            twice.starts_with("x:6: port 1 of `H2` has the identifier 0x77 of port 1 of `H1`, in line 3"),
+            "{twice}"
+        );
+        let twice = fabric("", "(2)", "").unwrap_err();
+        assert!(twice.starts_with("x:3: port 1 of `H1` has the identifier 0x2 of `S2`, in line 5"), "{twice}");
+    }
+
     #[test]
     fn mistakes_have_lines_and_reasons() {
         let message = |text: &str| parse("x", text).unwrap_err().to_string();
@@ -452,6 +525,12 @@ mod tests {
         assert!(with("Switch 8 S3").starts_with("x:6: a name in quotes is missing"));
         assert!(with("Switch 8 \"S3\"\n[x] \"S1\"[7]").starts_with("x:7: `[x]` is no port from 1 to 254"));
         assert!(with("Switch 8 \"S3\"\n[1] \"S3\"[2]").starts_with("x:7: router `S3` is joined to itself"));
+        assert!(
+            with("switchguid=0xzz").starts_with("x:6: `0xzz` is no identifier: one has up to 16 hexadecimal digits")
+        );
+        assert!(with("caguid").starts_with("x:6: `=` and an identifier are missing"));
+        assert!(with("Hca 1 \"H2\"\n[1](xyz) \"S1\"[7]").starts_with("x:7: `xyz` is no identifier"));
+        assert!(with("Hca 1 \"H2\"\n[1] \"S1\"[7](12345678901234567)").starts_with("x:7: `12345678901234567` is no"));
         assert!(message("[1] \"S1\"[1]").starts_with("x:1: a cable before the first switch or adapter"));
         assert!(message("Switch 8 \"S1\"\n").starts_with("x:1: no host adapter is connected to a switch"));
     }

@@ -1,5 +1,7 @@
 //! Analysis of forwarding tables: which messages arrive, loops, loads, and dependencies.
 
+use std::collections::BTreeSet;
+
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
@@ -86,7 +88,7 @@ pub struct TablesReport {
     pub missing: Vec<(RouterId, NodeId)>,
     /// Lengths of the routes between nodes at different routers.
     pub survey: Survey,
-    /// The loads of channels, in pairs of nodes.
+    /// The loads of channels, in pairs of nodes: of several addresses of the destination, the mean.
     pub load: LinkLoad,
 }
 
@@ -261,8 +263,9 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
         load: LinkLoad::new(Vec::new()),
     };
     let mut row = Row::new(network);
-    let mut load = vec![0u64; network.channels()];
-    let (mut ways, mut hops_of_all, mut longest) = (0u64, 0u64, 0);
+    let mut load = vec![0.0; network.channels()];
+    // Of pairs of nodes: a pair is on the way to each of the destination's addresses in the same part.
+    let (mut ways, mut hops_of_all, mut longest) = (0.0, 0.0, 0);
     // By router: the addresses of its nodes, and the hops to all of them from each other router that has nodes.
     let mut to_router = vec![(0u64, 0u64); network.routers()];
     for node in network.node_ids() {
@@ -275,6 +278,7 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
             row.load(tables, 0..0);
             list_missing(&mut report, &row, node, None);
         }
+        let part = 1.0 / addresses.len() as f64;
         for place in addresses {
             let Destination { address, .. } = tables.destinations()[place];
             let (addresses, hops_to) = &mut to_router[network.router_of(node).index()];
@@ -297,8 +301,8 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
                 let sources = row.sources(router, node);
                 arriving += sources;
                 if hops > 0 {
-                    ways += sources;
-                    hops_of_all += sources * u64::from(hops);
+                    ways += sources as f64 * part;
+                    hops_of_all += (sources * u64::from(hops)) as f64 * part;
                     if sources > 0 {
                         longest = longest.max(hops);
                         *hops_to += u64::from(hops);
@@ -306,7 +310,7 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
                 }
                 row.flow[router.index()] += sources;
                 if let Some(channel) = row.onward(router) {
-                    load[channel.index()] += row.flow[router.index()];
+                    load[channel.index()] += row.flow[router.index()] as f64 * part;
                     row.flow[network.to(channel).index()] += row.flow[router.index()];
                 }
             }
@@ -315,8 +319,8 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
         }
     }
     let connected = report.undelivered_pairs == 0;
-    let known = connected && ways > 0;
-    let node_distance = known.then(|| hops_of_all as f64 / ways as f64);
+    let known = connected && ways > 0.0;
+    let node_distance = known.then(|| hops_of_all / ways);
     // Routes to nodes of one router may differ: they are averaged first.
     let ends = to_router.iter().filter(|(addresses, _)| *addresses > 0);
     let average_distance = known.then(|| {
@@ -326,7 +330,7 @@ pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
         total / (count * (count - 1.0))
     });
     report.survey = Survey { connected, average_distance, node_distance, diameter: connected.then_some(longest) };
-    report.load = LinkLoad::new(load.into_iter().map(|pairs| pairs as f64).collect());
+    report.load = LinkLoad::new(load);
     report
 }
 
@@ -353,7 +357,7 @@ fn list_missing(report: &mut TablesReport, row: &Row<'_>, destination: NodeId, a
     }
 }
 
-/// The messages that take `held` and then `requested`: how many there are, and at most `limit` of them; O(destinations + routers, for each destination that
+/// The pairs of nodes whose messages take `held` and then `requested`: how many there are, and at most `limit` of them; O(destinations + routers, for each destination that
 /// is routed so, from which messages come that way).
 pub fn witness_of_tables(
     tables: &ForwardingTables,
@@ -365,8 +369,13 @@ pub fn witness_of_tables(
     let row = Row::new(network);
     let (first, second) = (network.from(held), network.to(held));
     let mut passing: Vec<RouterId> = Vec::new();
+    // A pair of nodes counts once, whichever of the destination's addresses it is about.
+    let mut counted: (Option<NodeId>, BTreeSet<RouterId>) = (None, BTreeSet::new());
     for (place, destination) in tables.destinations().iter().enumerate() {
         let Target::Node(node) = destination.target else { continue };
+        if counted.0 != Some(node) {
+            counted = (Some(node), BTreeSet::new());
+        }
         let leads = |router, channel| tables.output(router, place) == Some(Output::Channel(channel));
         if !leads(first, held) || !leads(second, requested) {
             continue;
@@ -382,7 +391,7 @@ pub fn witness_of_tables(
             next += 1;
         }
         passing.sort_unstable();
-        for &router in &passing {
+        for &router in passing.iter().filter(|&&router| counted.1.insert(router)) {
             witness.pairs = witness.pairs.map(|pairs| pairs + row.sources(router, node));
             let room = limit.saturating_sub(witness.examples.len());
             let sources = network.nodes_of(router).filter(|&source| source != node);

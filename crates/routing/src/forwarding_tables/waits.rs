@@ -1,5 +1,7 @@
 //! What unicasts by tables hold while they wait, channel by channel or lane by lane.
 
+use std::collections::BTreeSet;
+
 use fixedbitset::FixedBitSet;
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId};
@@ -264,8 +266,13 @@ pub fn witness_in_lanes(
         tables.output(network.from(channel), place) == Some(Output::Channel(channel))
     };
     let vertex = |(channel, lane): (ChannelId, u32)| channel.raw() * lanes.count() + lane;
+    // A pair of nodes counts once, whichever of the destination's addresses it is about.
+    let mut counted: (Option<NodeId>, BTreeSet<NodeId>) = (None, BTreeSet::new());
     for (place, destination) in tables.destinations().iter().enumerate() {
         let Target::Node(node) = destination.target else { continue };
+        if counted.0 != Some(node) {
+            counted = (Some(node), BTreeSet::new());
+        }
         if !leads(held, place) || !leads(requested, place) {
             continue;
         }
@@ -276,7 +283,7 @@ pub fn witness_in_lanes(
             let route = Route::new(network, lanes, &row, source, level).take(network.channels() + 1);
             let mut before = None;
             let mut takes = route.map(|next| (before.replace(next), next));
-            if takes.any(|step| step == (Some(vertex(held)), vertex(requested))) {
+            if takes.any(|step| step == (Some(vertex(held)), vertex(requested))) && counted.1.insert(source) {
                 witness.pairs = witness.pairs.map(|pairs| pairs + 1);
                 if witness.examples.len() < limit {
                     witness.examples.push((source, node));

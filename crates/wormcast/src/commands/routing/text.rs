@@ -331,7 +331,10 @@ fn worms(closed_by: &ClosedBy) -> String {
 fn write_tables(out: &mut dyn Write, tables: &TablesFound, network: &Network) -> Result<(), Failure> {
     let label = |node: u32| network.node_label(NodeId::new(node));
     write_figure(out, "entries", tables.entries)?;
-    write_figure(out, "undelivered", format_args!("{} of {} pairs", tables.undelivered_pairs, tables.pairs))?;
+    let nodes = network.nodes() as u64;
+    let of_what =
+        if tables.pairs == nodes * nodes.saturating_sub(1) { "pairs" } else { "pairs of a node and an address" };
+    write_figure(out, "undelivered", format_args!("{} of {} {of_what}", tables.undelivered_pairs, tables.pairs))?;
     write_figure(out, "forwarding loops", tables.loop_count)?;
     write_figure(out, "missing entries", tables.missing_count)?;
     if tables.unidentified > 0 {
