@@ -24,6 +24,9 @@ const TITLE: f64 = 26.0;
 const TITLE_CHARACTER: f64 = 7.0;
 const CHARACTER: f64 = 6.3;
 const LINE: f64 = 16.0;
+/// The width of a character of a name beside a router, at most on average, and the distance of names from their routers.
+const NAME_CHARACTER: f64 = 5.6;
+const NAME_ASIDE: f64 = 7.0;
 /// The length and the width of the scale.
 const SCALE: (f64, f64) = (160.0, 14.0);
 
@@ -133,8 +136,9 @@ struct Picture<'a> {
 impl Picture<'_> {
     fn write(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.list.iter().map(|line| line.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 30.0;
-        let width =
-            self.layout.width() + 20.0 + longest.max(if self.scale.is_some() { SCALE.0 + 40.0 } else { 0.0 }) + 10.0;
+        let beside = longest.max(if self.scale.is_some() { SCALE.0 + 40.0 } else { 0.0 });
+        let [left, right] = self.overhangs();
+        let width = left + self.layout.width() + right + 20.0 + beside + 10.0;
         let width = width.max(self.title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
         let height = TITLE + self.layout.height().max(self.list.len() as f64 * LINE + 110.0);
         writeln!(
@@ -147,10 +151,10 @@ impl Picture<'_> {
             r##"<text x="14" y="20" font-family="sans-serif" font-size="13" fill="#222222">{}</text>"##,
             escape_xml(self.title)
         )?;
-        writeln!(out, r#"<g transform="translate(0 {TITLE})">"#)?;
+        writeln!(out, r#"<g transform="translate({left:.0} {TITLE})">"#)?;
         self.write_channels(out)?;
         self.write_routers(out)?;
-        if matches!(self.network.shape(), Shape::Mesh(_) | Shape::Torus(_)) {
+        if self.has_coordinates() {
             self.layout.write_captions(out)?;
         } else {
             self.write_names(out)?;
@@ -216,21 +220,52 @@ impl Picture<'_> {
         writeln!(out, "</g>")
     }
 
-    /// Names beside routers: of all, or of those at the channels with the most load.
-    fn write_names(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Whether coordinates at the edges say which router is which.
+    fn has_coordinates(&self) -> bool {
+        matches!(self.network.shape(), Shape::Mesh(_) | Shape::Torus(_))
+    }
+
+    /// The routers that are named: all, or those at the channels with the most load. With each, whether its name is to the left of it.
+    fn named_routers(&self) -> Vec<(RouterId, bool)> {
         let network = self.network;
         let ends = self.named.iter().flat_map(|&channel| [network.from(channel), network.to(channel)]);
         let ends: HashSet<RouterId> = ends.collect();
         let all = network.routers() <= MOST_NAMES;
+        let middle = self.layout.width() / 2.0;
+        let named = network.router_ids().filter(|router| all || ends.contains(router));
+        named.map(|router| (router, self.layout.position(router).x < middle - 1.0)).collect()
+    }
+
+    /// By how much names go beyond the layout, to the left and to the right.
+    fn overhangs(&self) -> [f64; 2] {
+        let mut beyond = [0.0f64; 2];
+        if !self.has_coordinates() {
+            for (router, is_left) in self.named_routers() {
+                let name = self.network.router_label(router).chars().count() as f64 * NAME_CHARACTER + NAME_ASIDE;
+                let x = self.layout.position(router).x;
+                let room = if is_left { x } else { self.layout.width() - x };
+                let side = &mut beyond[usize::from(!is_left)];
+                *side = side.max((name - room + 4.0).ceil());
+            }
+        }
+        beyond
+    }
+
+    /// Where the scale and the list begin.
+    fn beside(&self) -> f64 {
+        self.layout.width() + self.overhangs()[1] + 16.0
+    }
+
+    /// Names beside routers.
+    fn write_names(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             out,
             r##"<g font-family="sans-serif" font-size="9" fill="#222222" stroke="#ffffff" stroke-width="2.5" paint-order="stroke">"##
         )?;
-        let middle = self.layout.width() / 2.0;
-        for router in network.router_ids().filter(|router| all || ends.contains(router)) {
+        for (router, is_left) in self.named_routers() {
             let at = self.layout.position(router);
-            let name = escape_xml(&network.router_label(router));
-            let (aside, anchor) = if at.x < middle - 1.0 { (-7.0, "end") } else { (7.0, "start") };
+            let name = escape_xml(&self.network.router_label(router));
+            let (aside, anchor) = if is_left { (-NAME_ASIDE, "end") } else { (NAME_ASIDE, "start") };
             let y = at.y + if at.y < self.layout.height() / 2.0 { -6.0 } else { 12.0 };
             writeln!(out, r#"<text x="{:.1}" y="{y:.1}" text-anchor="{anchor}">{name}</text>"#, at.x + aside)?;
         }
@@ -254,7 +289,7 @@ impl Picture<'_> {
     }
 
     fn write_scale(&self, out: &mut fmt::Formatter<'_>, most: f64, digits: usize) -> fmt::Result {
-        let (x, y, (length, height)) = (self.layout.width() + 16.0, 34.0, SCALE);
+        let (x, y, (length, height)) = (self.beside(), 34.0, SCALE);
         writeln!(out, r#"<linearGradient id="load">"#)?;
         for step in 0..COLOURS.len() {
             let share = step as f64 / (COLOURS.len() - 1) as f64;
@@ -271,7 +306,7 @@ impl Picture<'_> {
     }
 
     fn write_list(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let x = self.layout.width() + 16.0;
+        let x = self.beside();
         writeln!(out, r##"<g font-family="sans-serif" font-size="11" fill="#222222">"##)?;
         let top = if self.scale.is_some() { 90.0 } else { 40.0 };
         for (place, text) in self.list.iter().enumerate() {
@@ -302,4 +337,38 @@ fn colour(share: f64) -> String {
     let (low, high, part) = (COLOURS[below], COLOURS[below + 1], place - below as f64);
     let mix = |low: f64, high: f64| (low + part * (high - low)).round() as u8;
     format!("#{:02x}{:02x}{:02x}", mix(low.0, high.0), mix(low.1, high.1), mix(low.2, high.2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::NetworkBuilder;
+
+    /// Names such as those of `ibnetdiscover` began to the left of the picture, and ran into the list.
+    #[test]
+    fn long_names_stay_within_the_picture_and_beside_the_list() {
+        let mut builder = NetworkBuilder::new("x");
+        let routers: Vec<RouterId> =
+            (0..6).map(|number| builder.router(&format!("S-e41d2d030000010{number}")).unwrap()).collect();
+        for (place, &router) in routers.iter().enumerate() {
+            builder.link(router, routers[(place + 1) % 6]).unwrap();
+        }
+        let network = builder.build().unwrap();
+        let loads = vec![1.0; network.channels()];
+        let map = HeatMapSvg { network: &network, loads: &loads, title: "", digits: 0 }.to_string();
+        let number = |text: &str, name: &str| -> Option<f64> {
+            text.split_once(name)?.1.split(['"', ' ']).next().and_then(|number| number.parse().ok())
+        };
+        let left = number(&map, "<g transform=\"translate(").unwrap();
+        let list = map.lines().filter(|line| line.contains(" -&gt; ") && line.starts_with("<text"));
+        let list = list.filter_map(|line| number(line, "<text x=\"")).fold(f64::INFINITY, f64::min);
+        let names: Vec<&str> =
+            map.lines().filter(|line| line.contains(">S-e41d2d030000010") && line.contains("text-anchor")).collect();
+        assert_eq!(names.len(), 6);
+        for name in names {
+            let (x, width) = (number(name, "<text x=\"").unwrap(), 18.0 * NAME_CHARACTER);
+            let (from, to) = if name.contains("\"end\"") { (x - width, x) } else { (x, x + width) };
+            assert!(left + from >= 0.0 && to < list, "{name}: {left}, {list}");
+        }
+    }
 }

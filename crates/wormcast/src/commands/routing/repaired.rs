@@ -98,9 +98,8 @@ impl Repaired {
             _ => {
                 let (changed, entries) = (self.changed_entries, self.entries);
                 let root = self.root.as_deref().unwrap_or("?");
-                format!(
-                    "{changed} of {entries} unicast entries, held to up*/down* from {root}, and the trees of groups"
-                )
+                let trees = if self.groups.is_empty() { "" } else { ", and the trees of groups" };
+                format!("{changed} of {entries} unicast entries, held to up*/down* from {root}{trees}")
             }
         };
         let why = match self.search {
