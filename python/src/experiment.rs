@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use serde_json::json;
 use wormcast::command::this_program;
 use wormcast::lab::{
-    self, Batch, Job, Override, Point, Quantity, Replication, StoppableThreads, Store, SweepSafety, compare_series,
-    run_sweep_with, stored_sweep, sweep_safety,
+    self, Batch, Job, Override, Point, Quantity, Replication, Shown, StoppableThreads, Store, SweepSafety,
+    compare_series, run_sweep_with, stored_sweep, sweep_safety,
 };
 use wormcast::simulation::{DeliveryLog, EngineChoice, Scenario, plan_messages, simulate_observed};
 
@@ -284,7 +284,7 @@ impl Experiment {
                 "algorithm": spec.algorithm,
             });
             if let (Some(all), Ok(serde_json::Value::Object(figures))) =
-                (report.as_object_mut(), serde_json::to_value(&result))
+                (report.as_object_mut(), serde_json::to_value(Shown(&result)))
             {
                 all.extend(figures);
             }

@@ -69,7 +69,7 @@ pub use output::{OutputError, OutputFile, check_file, ending_of_one_kind, file_p
 pub use plot::{Plot, PlotAxis, PlotData, PlotError, PlotPoint, PlotSeries, plot, plot_comparison, plot_data};
 pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
-pub use runs::replication::Replication;
+pub use runs::replication::{Replication, Shown};
 pub use runs::run::{
     Findings, RunError, Substitution, Variation, origins, run_point, run_sweep, run_sweep_with, stored_sweep,
     stored_variations,

@@ -154,7 +154,7 @@ impl Block {
 /// What a sweep lacks.
 fn incomplete(findings: &Findings) -> Option<Block> {
     let incomplete = incomplete_points(&findings.summaries)?;
-    Some(Block::Text(format!("{incomplete}: the command below adds what they lack.")))
+    Some(Block::Text(format!("{incomplete}: the command below adds what is missing.")))
 }
 
 /// An experiment's plots, one for each quantity that has any; `name` is the experiment's.

@@ -1,7 +1,7 @@
 //! The result of a run, by its kind; in stores and files all kinds have the form of a simulation's result.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use wormcast_simulation::{Deadlock, Messages, PlanCosts, PlanResult, RunResult};
+use wormcast_simulation::{Deadlock, LinkUse, Messages, Parts, PlanCosts, PlanResult, RunResult};
 
 use crate::runs::kind::Kind;
 use crate::runs::tree_runs::{TreeFigures, TreeResult};
@@ -61,7 +61,7 @@ impl From<RunResult> for Replication {
     }
 }
 
-/// Any result as a row of a store has it, and as `simulate` prints it: of runs that are not simulated, everything that only simulations measure is zero.
+/// Any result as a row of a store has it: of runs that are not simulated, everything that only simulations measure is zero.
 #[derive(Serialize, Deserialize)]
 struct Row {
     #[serde(flatten)]
@@ -79,10 +79,10 @@ impl Row {
     }
 }
 
-impl Serialize for Replication {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = match self {
-            Self::Simulated(run) => return run.serialize(serializer),
+impl Replication {
+    fn row(&self) -> Row {
+        match self {
+            Self::Simulated(run) => Row { run: RunResult::clone(run), plan: None, trees: None },
             Self::Planned(plan) => {
                 let messages = Messages { generated: plan.messages, measured: plan.messages, ..Messages::default() };
                 Row { plan: Some(plan.costs), ..Row::without_time(plan.seed, "plan", messages) }
@@ -91,7 +91,41 @@ impl Serialize for Replication {
                 let messages = Messages { measured: u64::from(trees.sets), ..Messages::default() };
                 Row { trees: Some(trees.figures), ..Row::without_time(trees.seed, "trees", messages) }
             }
-        };
+        }
+    }
+}
+
+impl Serialize for Replication {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Simulated(run) => run.serialize(serializer),
+            Self::Planned(_) | Self::Trees(_) => self.row().serialize(serializer),
+        }
+    }
+}
+
+/// A result as it is shown: what was not measured is null, where a [row of a store](Replication) has zero. Without a measured window there are no loads and no use of links, and
+/// without a message that is measured there are no parts of a latency.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a>(pub &'a Replication);
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Which JSON shows as null.
+        const NOTHING: f64 = f64::NAN;
+        let mut row = self.0.row();
+        let run = &mut row.run;
+        let lasts = run.window.to > run.window.from;
+        if !lasts {
+            let LinkUse { busy, busiest, held, blocked } = &mut run.links;
+            let loads =
+                [&mut run.offered_load, &mut run.injected_load, &mut run.accepted_load, &mut run.delivered_load];
+            loads.into_iter().chain([busy, busiest, held, blocked]).for_each(|figure| *figure = NOTHING);
+        }
+        if run.messages.measured == 0 || self.0.simulated().is_none() {
+            let Parts { queueing, startup, network, blocking } = &mut run.latency.parts;
+            [queueing, startup, network, blocking].into_iter().for_each(|part| *part = NOTHING);
+        }
         row.serialize(serializer)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use crate::experiment::point::Coordinate;
+use crate::runs::replication::Shown;
 use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
 use crate::statistics::summary::{LatencySummary, PointSummary};
@@ -288,7 +289,8 @@ fn replications<'a>(
     summaries.iter().zip(runs).flat_map(|(summary, of_point)| {
         let results = of_point.runs.iter().enumerate();
         // What the store takes, JSON takes.
-        results.map(move |(replication, run)| (summary, replication, serde_json::to_value(run).unwrap_or_default()))
+        results
+            .map(move |(replication, run)| (summary, replication, serde_json::to_value(Shown(run)).unwrap_or_default()))
     })
 }
 

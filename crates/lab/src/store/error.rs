@@ -156,6 +156,10 @@ fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
                 },
                 // A link to itself, say.
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => error.to_string(),
+                Err(_) if path.is_symlink() => {
+                    let target = std::fs::read_link(path).unwrap_or_default();
+                    format!("it is a link to `{}`, which is not there and cannot be made", target.display())
+                }
                 Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                     Some(parent) if !parent.exists() => format!("there is no directory `{}`", parent.display()),
                     Some(parent) => {

@@ -51,7 +51,11 @@ impl ExperimentArguments {
 
     /// The arguments as words of a command.
     pub(crate) fn words(&self) -> Vec<String> {
-        let file = self.file.iter().map(|file| file.display().to_string());
+        let file = self.file.iter().map(|file| match file.display().to_string() {
+            // Not to be taken for an option.
+            name if name.starts_with('-') && name != "-" => format!("./{name}"),
+            name => name,
+        });
         file.chain(self.settings.words()).collect()
     }
 

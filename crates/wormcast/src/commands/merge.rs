@@ -220,7 +220,7 @@ fn told_of_points(
         shell_line(all)
     };
     match incomplete_points(&findings.summaries) {
-        Some(incomplete) => writeln!(out, "{incomplete}: `{}` adds what they lack.", line("sweep"))?,
+        Some(incomplete) => writeln!(out, "{incomplete}: `{}` adds what is missing.", line("sweep"))?,
         None => {
             let points = findings.summaries.len();
             let (all, their) = match points {

@@ -14,7 +14,7 @@ use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
 use crate::lab::{Experiment, Outcome, Override, origins, stored_sweep, stored_variations, write_file};
 use crate::program;
 
-/// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
+/// Make a page of experiments from the store: plots, tables, verdicts, files, and a run to be played. Adds nothing to the store.
 ///
 /// The page is a single HTML file that needs nothing else. The same is also written as Markdown, with its plots beside it.
 #[derive(Args)]

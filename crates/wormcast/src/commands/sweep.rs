@@ -303,7 +303,7 @@ fn publish(
     if let Some(incomplete) = incomplete_points(summaries) {
         let settings = [arguments.words(), places.words(|path| path.display().to_string(), true)].concat();
         let words = [program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str));
-        writeln!(out, "{incomplete}: `{}` adds what they lack.", shell_line(words))?;
+        writeln!(out, "{incomplete}: `{}` adds what is missing.", shell_line(words))?;
     }
     write_points(experiment, summaries, out)?;
     for verdict in verdicts {

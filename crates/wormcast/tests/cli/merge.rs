@@ -52,7 +52,7 @@ fn a_part_that_is_missing_is_missed() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
     folder.run(&["sweep", "small.toml", "--shard", "1/2"]).success();
     let said = folder.run(&["merge", "results/small-shard-1-of-2.db", "--experiment", "small.toml"]).success();
-    assert!(said.contains("points are not complete: `wormcast sweep small.toml` adds what they lack."), "{said}");
+    assert!(said.contains("points are not complete: `wormcast sweep small.toml` adds what is missing."), "{said}");
     let shards = folder.files("results");
     assert_eq!(shards, ["small-shard-1-of-2.db", "store.db"], "no table, no plot");
 }

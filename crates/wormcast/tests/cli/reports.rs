@@ -228,3 +228,57 @@ fn a_ranking_has_the_values_of_its_axis_in_their_column() {
     assert!(report.contains("| of | traffic.arrivals.rate"), "{report}");
     assert!(report.contains("| destinations 3 | 0.1 |"), "{report}");
 }
+
+/// A file whose name begins with a hyphen was told as what is read as an option.
+#[test]
+fn commands_that_are_told_take_a_file_for_a_file() {
+    let folder = Folder::with(&[("-x.toml", IDLE)]);
+    let told = folder.run(&["plot", "--", "-x.toml"]).bad_input();
+    assert!(told.contains("run `wormcast sweep ./-x.toml` first"), "{told}");
+    folder.run(&["sweep", "./-x.toml", "--set=stop.min_replications=2"]).success();
+}
+
+/// They were 0 in JSON and in rows, which are averaged; the text and the table had nothing.
+#[test]
+fn what_was_not_measured_is_null() {
+    let figures = ["/offered_load", "/injected_load", "/accepted_load", "/delivered_load"];
+    let links = ["/links/busy", "/links/busiest", "/links/held", "/links/blocked"];
+    let parts =
+        ["/latency/parts/queueing", "/latency/parts/startup", "/latency/parts/network", "/latency/parts/blocking"];
+    let folder = folder();
+    let simulated = |settings: &[&str]| -> Value {
+        folder.run(&[&["simulate", "idle.toml", "--format=json"][..], settings].concat()).json()
+    };
+    let all = |run: &Value, paths: &[&str], is: fn(&Value) -> bool| {
+        paths.iter().all(|path| is(run.pointer(path).unwrap_or_else(|| panic!("{path}: {run}"))))
+    };
+    // No message in the run; messages, none of which arrives; messages.
+    let none = simulated(&["--set=run={ mode = 'drain', until = 2 }", "--set=traffic.arrivals.rate=0.0001"]);
+    assert!([&figures, &links, &parts].into_iter().all(|paths| all(&none, paths, Value::is_null)), "{none}");
+    let early =
+        simulated(&["--set=run={ mode = 'finite', messages = 5, max_cycles = 50 }", "--set=traffic.arrivals.rate=9"]);
+    assert!(all(&early, &parts, Value::is_null) && all(&early, &figures, Value::is_number), "{early}");
+    let run = simulated(&[]);
+    assert!([&figures, &links, &parts].into_iter().all(|paths| all(&run, paths, Value::is_number)), "{run}");
+    let planned = folder.run(&["simulate", "idle.toml", "--format=json", "--set=run={ mode = 'plan', messages = 5 }"]);
+    let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
+    assert!([&figures, &links, &parts].into_iter().all(|paths| all(&planned, paths, Value::is_null)), "{planned}");
+    // The mean of rows is that of the table.
+    let sweep = [
+        "--set=run={ mode = 'drain', until = 2000 }",
+        "--set=traffic.arrivals.rate=0.01",
+        "--set=stop={ min_replications = 12, max_replications = 12 }",
+    ];
+    folder.run(&[&["sweep", "idle.toml", "--name=few", "--replications=rows.csv"][..], &sweep].concat()).success();
+    let column = |file: &str| -> Vec<Option<f64>> {
+        let text = folder.read(file);
+        let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let place = lines.next().unwrap().iter().position(|name| name == "offered_load").expect("a column");
+        lines.map(|row| row[place].parse().ok()).collect()
+    };
+    let rows = column("rows.csv");
+    let loads: Vec<f64> = rows.iter().copied().flatten().collect();
+    assert!((2..12).contains(&loads.len()) && rows.len() == 12, "{rows:?}");
+    let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+    assert!((mean / column("results/few.csv")[0].unwrap() - 1.0).abs() < 1e-4, "{mean}");
+}

@@ -127,3 +127,16 @@ fn a_damaged_store_of_several_experiments_gives_what_is_left_of_one() {
     }
     assert!(read > 5, "{read}");
 }
+
+/// It was said that the folder takes no new file, and it does.
+#[cfg(unix)]
+#[test]
+fn a_link_to_what_cannot_be_made_is_told_as_such() {
+    let folder = Folder::with(&[("idle.toml", IDLE)]);
+    std::os::unix::fs::symlink("nowhere/x.db", folder.path().join("l.db")).unwrap();
+    let run = folder.run(&["sweep", "idle.toml", "--store", "l.db"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    let expected =
+        "cannot open the result store `l.db`: it is a link to `nowhere/x.db`, which is not there and cannot be made";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
+}

@@ -520,7 +520,7 @@ fn what_is_incomplete_says_so() {
     let text = folder.run(&[&["plot"][..], &two].concat()).success();
     let said = text.lines().find(|line| line.contains("points are not complete: `wormcast sweep small.toml --set "));
     let said = said.unwrap_or_else(|| panic!("{text}"));
-    assert!(said.ends_with(" --name all` adds what they lack."), "{said}");
+    assert!(said.ends_with(" --name all` adds what is missing."), "{said}");
     assert!(folder.read("results/all.svg").contains("points are not complete"));
     folder.run(&[&["report", "--store", "results/store.db", "--out", "pages"][..], &two].concat()).success();
     let page = folder.read("pages/all-report.md");

@@ -40,7 +40,7 @@ pub enum ReplayError {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// There is no chunk of this number.
-    #[error("it has {chunks} chunks, and none of number {index}; they are counted from 0")]
+    #[error("it has no chunk {index}: they are counted from 0, and there {}", if *chunks == 1 { "is 1".to_owned() } else { format!("are {chunks}") })]
     NoChunk {
         /// The number asked for.
         index: usize,

@@ -15,7 +15,7 @@ use super::safety::{analysis_command, warn_of_deadlock};
 use super::{Format, write_json};
 use crate::analysis::deadlock_of_scenario;
 use crate::failure::Failure;
-use crate::lab::{Job, PointSpec, Replication, is_analysed};
+use crate::lab::{Job, PointSpec, Replication, Shown, is_analysed};
 use crate::network::ChannelId;
 use crate::network::input::input_name;
 use crate::routing::Resource;
@@ -90,7 +90,7 @@ struct Report<'a> {
     topology: &'a str,
     algorithm: &'a str,
     #[serde(flatten)]
-    result: &'a Replication,
+    result: Shown<'a>,
     /// Whether the run was interrupted: then this is what it had by then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
@@ -223,7 +223,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 config_hash: point.spec.config_hash(),
                 topology: &point.spec.topology,
                 algorithm: &point.spec.algorithm,
-                result: &result,
+                result: Shown(&result),
                 interrupted: end.interrupted,
                 failed_links: &failed,
                 busiest_links: &busiest,
