@@ -120,11 +120,15 @@ impl Serialize for Shown<'_> {
             let LinkUse { busy, busiest, held, blocked } = &mut run.links;
             let loads =
                 [&mut run.offered_load, &mut run.injected_load, &mut run.accepted_load, &mut run.delivered_load];
-            loads.into_iter().chain([busy, busiest, held, blocked]).for_each(|figure| *figure = NOTHING);
+            for figure in loads.into_iter().chain([busy, busiest, held, blocked]) {
+                *figure = NOTHING;
+            }
         }
         if run.messages.measured == 0 || self.0.simulated().is_none() {
             let Parts { queueing, startup, network, blocking } = &mut run.latency.parts;
-            [queueing, startup, network, blocking].into_iter().for_each(|part| *part = NOTHING);
+            for part in [queueing, startup, network, blocking] {
+                *part = NOTHING;
+            }
         }
         row.serialize(serializer)
     }

@@ -64,7 +64,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
     }
     let hosts = identified(&devices, hosts);
     different(file, &devices, &hosts)?;
-    add_hosts(file, &devices, hosts, &mut builder)?;
+    add_hosts(file, &devices, &hosts, &mut builder)?;
     builder.build().map_err(|error| file.error(last, error))
 }
 
@@ -212,14 +212,14 @@ fn different(file: FileContext<'_>, devices: &[Device<'_>], hosts: &[Host]) -> R
 fn add_hosts(
     file: FileContext<'_>,
     devices: &[Device<'_>],
-    hosts: Vec<Host>,
+    hosts: &[Host],
     builder: &mut NetworkBuilder,
 ) -> Result<(), TopologyError> {
     let mut connected = vec![0u32; devices.len()];
-    for host in &hosts {
+    for host in hosts {
         connected[host.adapter] += 1;
     }
-    for host in &hosts {
+    for host in hosts {
         let id = devices[host.adapter].id;
         let name = if connected[host.adapter] > 1 { port_name(id, host.port) } else { id.to_owned() };
         let guid = Some(devices[host.adapter].guid);
