@@ -463,6 +463,7 @@ impl<'t> Words<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::ibsim::NetworkIbsim;
     use crate::ids::NodeId;
 
     #[test]
@@ -482,6 +483,13 @@ mod tests {
         let up = network.channel_by_port(left, 1).unwrap();
         assert_eq!((network.to(up), network.port_of(up)), (spine, Some(1)));
         assert_eq!(network.port_of(network.reverse(up)), Some(1));
+    }
+
+    #[test]
+    fn switches_keep_their_ports() {
+        let fabric = "Switch 41 \"S1\"\n[1] \"H1\"[1]\n[2] \"S2\"[8]\nSwitch 8 \"S2\"\nHca 1 \"H1\"\n";
+        let again = NetworkIbsim(&parse("x", fabric).unwrap()).to_string();
+        assert!(again.contains("Switch 41 \"S1\"") && again.contains("Switch 8 \"S2\""), "{again}");
     }
 
     /// Tables are found by them. What ibsim numbers by itself is another matter: where it gives numbers twice, the fabric is as good.

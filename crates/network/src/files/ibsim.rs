@@ -96,7 +96,8 @@ impl fmt::Display for NetworkIbsim<'_> {
             }
             cables.sort_unstable();
             // Switches of 36 ports are what ibsim's examples and most clusters have.
-            let ports = cables.last().map_or(36, |&(port, ..)| port.max(36));
+            let own = network.router_ports(router).unwrap_or(36);
+            let ports = cables.last().map_or(own, |&(port, ..)| port.max(own));
             if let Some(guid) = network.router_guid(router) {
                 writeln!(f, "switchguid={guid:#x}")?;
             }
