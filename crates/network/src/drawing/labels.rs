@@ -5,8 +5,9 @@ use super::layout::{Caption, Position};
 /// The width of a character and the height of a line of captions.
 pub(super) const CHARACTER: f64 = 5.8;
 const LINE: f64 = 11.0;
-/// Between a disc and its caption.
+/// Between a disc and its caption, and at least between that and another disc: a caption is nearest to its own.
 const GAP: f64 = 3.0;
+const APART: f64 = 2.0 * GAP + 1.0;
 /// The longest caption, in characters: longer names are cut.
 const LONGEST: usize = 24;
 /// With more routers than this, nothing is written beside them.
@@ -99,7 +100,7 @@ pub(super) fn beside(
                     && discs
                         .iter()
                         .enumerate()
-                        .all(|(other, (at, _))| other == index || !frame.meets_disc(*at, radius + 1.0))
+                        .all(|(other, (at, _))| other == index || !frame.meets_disc(*at, radius + APART))
                     && placed.iter().all(|(other, _)| !frame.meets(other));
                 let crossed = |frame: &Frame| links.iter().filter(|&&(a, b)| frame.meets_line(a, b)).count();
                 free.then(|| (if looks_at_links { crossed(&frame) } else { 0 }, frame, at))
@@ -130,6 +131,11 @@ mod tests {
         // To the right of the first is the link, and the second disc.
         assert!(captions[0].at.x < 100.0 && captions[1].at.x > 150.0, "{captions:?}");
         assert!(captions.iter().all(|caption| (caption.at.y - 100.0).abs() < 1e-9));
+        // None is nearer to another disc than to its own.
+        let discs = [(point(100.0, 100.0), name()), (point(100.0 + 23.0 + 9.0 * CHARACTER, 100.0), name())];
+        let to_the_left = (point(60.0, 80.0), point(60.0, 120.0));
+        let captions = beside(&discs, 10.0, &[to_the_left], 400.0);
+        assert!((captions[0].at.y - 100.0).abs() > 1.0, "{captions:?}");
         // At the edge of the picture there is room above and below only.
         let captions = beside(&[(point(30.0, 100.0), name())], 10.0, &[], 60.0);
         assert!((captions[0].at.x - 30.0).abs() < 1e-9 && captions[0].at.y < 100.0, "{captions:?}");

@@ -23,7 +23,7 @@ const ORDERS: u64 = 6;
 /// How the search for lanes ended.
 pub(super) enum Spread {
     /// These levels, and how many pairs of a node and an address have another than before.
-    Found(VirtualLanes, u64),
+    Found(Box<VirtualLanes>, u64),
     /// There are none: all ways were tried.
     Proven,
     /// None were found: there may be some.
@@ -364,7 +364,7 @@ fn assigned(tables: &ForwardingTables, before: &VirtualLanes, lanes: u32, routes
     }
     // Routes of one channel wait for nothing.
     moved += levels.hold_below(lanes);
-    Spread::Found(levels, moved)
+    Spread::Found(Box::new(levels), moved)
 }
 
 #[cfg(test)]

@@ -91,30 +91,32 @@ impl UnicastWaits {
             for source in network.node_ids().filter(|&source| source != node) {
                 let level = destination.address.map_or(Some(0), |address| lanes.level(source, address));
                 waits.without_level += u64::from(level.is_none());
-                let level = level.unwrap_or(0);
-                let mut route = Route::new(network, lanes, &row, source, level);
-                way.clear();
-                let mut known = None;
-                for next in &mut route {
-                    match way.last() {
-                        None => waits.starts[next as usize] = true,
-                        Some(&held) => waits.insert(held, next),
+                let further = destination.address.into_iter().flat_map(|to| lanes.further_levels(source, to));
+                for level in std::iter::once(level.unwrap_or(0)).chain(further) {
+                    let mut route = Route::new(network, lanes, &row, source, level);
+                    way.clear();
+                    let mut known = None;
+                    for next in &mut route {
+                        match way.last() {
+                            None => waits.starts[next as usize] = true,
+                            Some(&held) => waits.insert(held, next),
+                        }
+                        let (last, dropped) = &mut followed[next as usize][usize::from(level)];
+                        if std::mem::replace(last, place) == place {
+                            known = Some(*dropped);
+                            break;
+                        }
+                        *dropped = false;
+                        way.push(next);
                     }
-                    let (last, dropped) = &mut followed[next as usize][usize::from(level)];
-                    if std::mem::replace(last, place) == place {
-                        known = Some(*dropped);
-                        break;
+                    let dropped = known.unwrap_or(route.dropped);
+                    if dropped {
+                        for &on in &way {
+                            followed[on as usize][usize::from(level)].1 = true;
+                        }
                     }
-                    *dropped = false;
-                    way.push(next);
+                    waits.dropped += u64::from(dropped);
                 }
-                let dropped = known.unwrap_or(route.dropped);
-                if dropped {
-                    for &on in &way {
-                        followed[on as usize][usize::from(level)].1 = true;
-                    }
-                }
-                waits.dropped += u64::from(dropped);
             }
         }
         waits
@@ -279,11 +281,15 @@ pub fn witness_in_lanes(
         row.load(tables, place..place + 1);
         for source in network.node_ids().filter(|&source| source != node) {
             let level = destination.address.and_then(|address| lanes.level(source, address)).unwrap_or(0);
-            // No route that goes on is longer than this.
-            let route = Route::new(network, lanes, &row, source, level).take(network.channels() + 1);
-            let mut before = None;
-            let mut takes = route.map(|next| (before.replace(next), next));
-            if takes.any(|step| step == (Some(vertex(held)), vertex(requested))) && counted.1.insert(source) {
+            let further = destination.address.into_iter().flat_map(|to| lanes.further_levels(source, to));
+            let is_taken = std::iter::once(level).chain(further).any(|level| {
+                // No route that goes on is longer than this.
+                let route = Route::new(network, lanes, &row, source, level).take(network.channels() + 1);
+                let mut before = None;
+                let mut takes = route.map(|next| (before.replace(next), next));
+                takes.any(|step| step == (Some(vertex(held)), vertex(requested)))
+            });
+            if is_taken && counted.1.insert(source) {
                 witness.pairs = witness.pairs.map(|pairs| pairs + 1);
                 if witness.examples.len() < limit {
                     witness.examples.push((source, node));

@@ -22,6 +22,8 @@ const GROUP: &[&str] = &["Mlid", "SL"];
 struct Given {
     /// The nodes that are ports of the adapter.
     sources: Vec<NodeId>,
+    /// The source's own address, if that is how it is named.
+    from: Option<u16>,
     address: u16,
     level: u8,
     line: usize,
@@ -119,7 +121,7 @@ impl<'a> Reading<'a> {
             let address = address.trim();
             let digits = address.strip_prefix("0x").ok_or_else(|| format!("`{address}` is no address"))?;
             let address = u32::from_str_radix(digits, 16).map_err(|_| format!("`{address}` is no address"))?;
-            return self.add(sources, address, level.trim(), line);
+            return self.add((sources, None), address, level.trim(), line);
         }
         let words: Vec<&str> = content.split_whitespace().collect();
         let &[guid, address, level] = &words[..] else {
@@ -129,7 +131,7 @@ impl<'a> Reading<'a> {
         let identifier = guid.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
         let sources = self.sources_of(identifier.ok_or_else(|| format!("`{}` is no identifier", shown(guid)))?)?;
         let address = address.parse().map_err(|_| format!("`{}` is no decimal address", shown(address)))?;
-        self.add(sources, address, level, line)
+        self.add((sources, None), address, level, line)
     }
 
     /// The nodes of an adapter or of its port; none for a switch, whose own paths only management takes.
@@ -142,7 +144,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn add(&mut self, sources: Vec<NodeId>, address: u32, level: &str, line: usize) -> Result<(), String> {
+    fn add(
+        &mut self,
+        (sources, from): (Vec<NodeId>, Option<u16>),
+        address: u32,
+        level: &str,
+        line: usize,
+    ) -> Result<(), String> {
         let level = level_of(level)?;
         let address = u16::try_from(address).ok().filter(|&address| address > 0);
         let address = address.ok_or("an address is a number from 1 to 65535")?;
@@ -150,7 +158,7 @@ impl<'a> Reading<'a> {
         if !is_known {
             return Err(format!("the tables have no address {address}"));
         }
-        self.found.push(Given { sources, address, level, line });
+        self.found.push(Given { sources, from, address, level, line });
         Ok(())
     }
 
@@ -164,15 +172,15 @@ impl<'a> Reading<'a> {
         }
         let [Some(from), Some(to), Some(level)] = values[..] else { return Err(lacks("`slid`, `dlid` or `sl`")) };
         self.has_records = true;
-        let source = u16::try_from(from).ok().and_then(|address| self.targets.get(&address));
-        let sources = match source {
+        let own = u16::try_from(from).ok();
+        let sources = match own.and_then(|address| self.targets.get(&address)) {
             Some(&Target::Node(node)) => vec![node],
             Some(Target::Router(_)) => Vec::new(),
             None => {
                 return Err(format!("the tables have no address {from}, which is that of the source in line {line}"));
             }
         };
-        self.add(sources, to, &level.to_string(), line)
+        self.add((sources, own), to, &level.to_string(), line)
     }
 
     fn add_group(&mut self, mlid: u32, level: u32, line: usize) -> Result<(), String> {
@@ -221,8 +229,25 @@ impl VirtualLanes {
         if reading.found.is_empty() && reading.groups.is_empty() {
             return Err(file.error(lines.max(1), "there is no service level"));
         }
-        for Given { sources, address, level, line } in reading.found {
+        // The level of each record of a path, from an address of the source.
+        let mut recorded: HashMap<(NodeId, u16), BTreeMap<u16, u8>> = HashMap::new();
+        for Given { sources, from, address, level, line } in reading.found {
+            let already = |known| file.error(line, format!("this path has the service level {known} already"));
             for source in sources {
+                // OpenSM's engines may give paths from several addresses of a port different levels.
+                if let Some(own) = from.filter(|_| u32::from(address) < FIRST_GROUP) {
+                    let records = recorded.entry((source, address)).or_default();
+                    let is_other = !records.is_empty() && !records.contains_key(&own);
+                    if let Some(known) = records.insert(own, level).filter(|&known| known != level) {
+                        return Err(already(known));
+                    }
+                    if is_other {
+                        if self.level(source, address) != Some(level) {
+                            self.further.insert((source, address, level));
+                        }
+                        continue;
+                    }
+                }
                 let known = if u32::from(address) >= FIRST_GROUP {
                     self.of_groups.entry((source, address)).or_insert(UNSAID)
                 } else {
@@ -232,7 +257,7 @@ impl VirtualLanes {
                     &mut levels[place]
                 };
                 if *known != UNSAID && *known != level {
-                    return Err(file.error(line, format!("this path has the service level {known} already")));
+                    return Err(already(*known));
                 }
                 *known = level;
             }

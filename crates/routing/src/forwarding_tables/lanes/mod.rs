@@ -1,6 +1,6 @@
 //! Virtual lanes: the service levels of paths, and the tables by which switches put the packets of a level on lanes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, as_fabric};
@@ -31,7 +31,7 @@ type Map = [u8; LEVELS];
 
 /// Virtual lanes of a fabric: the service level of each path, and the lanes that switches put each level on.
 ///
-/// A level is 0 where nothing is said of its source, and the lane is the level in switches of which nothing is said. Data on lane 15 is dropped.
+/// A path may have several levels, if the source has several addresses. A level is 0 where nothing is said of its source, and the lane is the level in switches of which nothing is said. Data on lane 15 is dropped.
 ///
 /// Memory: a byte for each source and address, 16 bytes for each pair of ports of a switch.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct VirtualLanes {
     fabric: Arc<Network>,
     /// By source, and then by address.
     levels: HashMap<NodeId, Vec<u8>>,
+    /// Further levels of paths, from other addresses of the same source: source, address, level.
+    further: BTreeSet<(NodeId, u16, u8)>,
     /// The levels of groups, by source and address.
     of_groups: HashMap<(NodeId, u16), u8>,
     /// The levels of groups whose members all have the same, by address.
@@ -68,6 +70,7 @@ impl VirtualLanes {
         Ok(Self {
             fabric,
             levels: HashMap::new(),
+            further: BTreeSet::new(),
             of_groups: HashMap::new(),
             of_whole_groups: HashMap::new(),
             maps,
@@ -145,8 +148,12 @@ impl VirtualLanes {
         levels
     }
 
-    /// Sets the service level of packets from a node to an address.
+    /// Sets the service level of packets from a node to an address, whichever of its addresses they come from.
     pub(super) fn set_level(&mut self, source: NodeId, address: u16, level: u8) {
+        let further: Vec<u8> = self.further_levels(source, address).collect();
+        for other in further {
+            self.further.remove(&(source, address, other));
+        }
         let levels = self.levels.entry(source).or_default();
         // What is said of none of them is level 0.
         if levels.is_empty() {
@@ -157,7 +164,8 @@ impl VirtualLanes {
         self.count = self.count.max(u32::from(level) + 1);
     }
 
-    /// Where addresses of a node have another service level than its first, from the same source: source, address, and the level of the first.
+    /// Where service levels depend on more than the nodes: those from another address of the source, and those to addresses of a node with another level than its
+    /// first. Source, address, and the level of the first.
     pub(super) fn differing(&self, tables: &ForwardingTables) -> Vec<(NodeId, u16, u8)> {
         let addresses = |node: NodeId| -> Vec<u16> {
             let places = tables.addresses_of(Target::Node(node));
@@ -166,7 +174,9 @@ impl VirtualLanes {
         let several: Vec<Vec<u16>> =
             self.fabric.node_ids().map(addresses).filter(|addresses| addresses.len() > 1).collect();
         let level = |source, address| self.level(source, address).unwrap_or(0);
-        let mut found = Vec::new();
+        let of_sources: BTreeSet<(NodeId, u16)> = self.further.iter().map(|&(source, to, _)| (source, to)).collect();
+        let mut found: Vec<(NodeId, u16, u8)> =
+            of_sources.into_iter().map(|(source, address)| (source, address, level(source, address))).collect();
         for source in self.fabric.node_ids().filter(|source| self.levels.contains_key(source)) {
             for addresses in &several {
                 let first = level(source, addresses[0]);
@@ -185,6 +195,9 @@ impl VirtualLanes {
             *level = 0;
             changed += 1;
         }
+        let further = std::mem::take(&mut self.further).into_iter();
+        self.further =
+            further.map(|(source, to, level)| (source, to, if u32::from(level) < lanes { level } else { 0 })).collect();
         self.count = self.count.min(lanes);
         changed
     }
@@ -274,6 +287,11 @@ impl VirtualLanes {
         }
     }
 
+    /// Further service levels of packets from a node to an address: those from other addresses of the source.
+    pub fn further_levels(&self, source: NodeId, address: u16) -> impl Iterator<Item = u8> + '_ {
+        self.further.range((source, address, 0)..=(source, address, u8::MAX)).map(|&(.., level)| level)
+    }
+
     /// The service level of packets from a node to a group: 0 if nothing is said.
     pub fn level_of_group(&self, source: NodeId, mlid: u16) -> u8 {
         let level = self.of_groups.get(&(source, mlid)).or_else(|| self.of_whole_groups.get(&mlid));
@@ -317,7 +335,8 @@ impl VirtualLanes {
         let mut used = [false; LEVELS];
         used[0] = true;
         let groups = self.of_groups.values().chain(self.of_whole_groups.values());
-        let given = self.levels.values().flatten().chain(groups);
+        let further = self.further.iter().map(|(.., level)| level);
+        let given = self.levels.values().flatten().chain(further).chain(groups);
         given.filter(|&&level| level != UNSAID).for_each(|&level| used[usize::from(level)] = true);
         used
     }
@@ -496,6 +515,49 @@ mod tests {
             let [held, next] = [held, next].map(|lane| ChannelId::new(lane.raw() / dropping.count()));
             (ring.from(held), ring.from(next)) != (RouterId::new(0), RouterId::new(1))
         }));
+    }
+
+    /// DFSSSP gives paths from several addresses of a port different levels: packets of the port may be on either lane.
+    #[test]
+    fn paths_from_several_addresses_of_a_source_have_a_level_each() {
+        let (ring, tables) = ring();
+        let (node, own, to) = (NodeId::new(0), address(&tables, 0), address(&tables, 2));
+        let (entry, second) = (format!("{own:#06x} "), 0x60);
+        let mut text = String::new();
+        for line in NetworkLfts::new(&tables).unwrap().to_string().lines() {
+            match line.strip_suffix(" lids dumped").map(|count| count.parse::<u32>().unwrap()) {
+                Some(count) => writeln!(text, "{} lids dumped", count + 1).unwrap(),
+                None => writeln!(text, "{line}").unwrap(),
+            }
+            if let Some(rest) = line.strip_prefix(&entry) {
+                writeln!(text, "{second:#06x} {rest}").unwrap();
+            }
+        }
+        let tables = parse_lfts(&ring, "lfts", &text).unwrap();
+        let record = |from: u16, sl: u8| format!("PathRecord dump:\ndlid....{to}\nslid....{from}\nsl......{sl}\n");
+        let read = |text: String| lanes(&ring).with_levels(&tables, "levels", &text);
+        let given = read(record(own, 2) + &record(second, 1) + &record(own, 2)).unwrap();
+        assert_eq!((given.level(node, to), given.count()), (Some(2), 3));
+        assert_eq!(given.further_levels(node, to).collect::<Vec<_>>(), [1]);
+        let equal = read(record(own, 2) + &record(second, 2)).unwrap();
+        assert_eq!(equal.further_levels(node, to).count(), 0);
+        let twice = read(record(own, 2) + &record(second, 1) + &record(second, 3)).unwrap_err().to_string();
+        assert!(twice.starts_with("levels:9: this path has the service level 1 already"), "{twice}");
+        // Both are followed.
+        let waits: Vec<(ChannelId, ChannelId)> = UnicastWaits::in_lanes(&tables, &given).pairs().collect();
+        let route =
+            [(0, 1), (1, 2)].map(|(from, to)| ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap());
+        for lane in [1, 2] {
+            let [held, next] = route.map(|channel| ChannelId::new(channel.raw() * given.count() + lane));
+            assert!(waits.contains(&(held, next)), "{lane}: {waits:?}");
+            let witness = witness_in_lanes(&tables, &given, route.map(|channel| (channel, lane)), 9);
+            assert_eq!(witness.examples, [(node, NodeId::new(2))]);
+        }
+        // A policy of OpenSM gives levels to ports: a change gives all paths of a port that of the first.
+        assert_eq!(given.differing(&tables), [(node, to, 2)]);
+        let mut one = given.clone();
+        one.set_level(node, to, 2);
+        assert_eq!(one.further_levels(node, to).count(), 0);
     }
 
     #[test]

@@ -26,10 +26,19 @@ fn member(
         return match identities.target(guid)? {
             Some(Target::Node(node)) => Ok(node),
             Some(Target::Router(_)) => Err(format!("{guid:#018x} is a switch: members are hosts")),
-            None => {
-                let lid = u16::try_from(guid).ok().and_then(|lid| at_address(unicasts, lid));
-                lid.ok_or_else(|| format!("the network has no host with the identifier {guid:#018x}"))
-            }
+            None => match ports_of(fabric, guid)[..] {
+                [port] => Ok(port),
+                [first, _, ..] => {
+                    let port = fabric.node_guid(first).unwrap_or(guid);
+                    Err(format!(
+                        "{guid:#018x} is an adapter with several ports: give one of them, such as {port:#018x}"
+                    ))
+                }
+                [] => {
+                    let lid = u16::try_from(guid).ok().and_then(|lid| at_address(unicasts, lid));
+                    lid.ok_or_else(|| format!("the network has no host with the identifier {guid:#018x}"))
+                }
+            },
         };
     }
     // A name, before an address that looks like one.
@@ -56,6 +65,11 @@ fn member(
             format!("`{text}` is no host: expected a name{near}, an identifier (`0x…`) or an address{list}")
         }
     })
+}
+
+/// The ports of an adapter that are connected.
+fn ports_of(fabric: &Network, adapter: u64) -> Vec<NodeId> {
+    fabric.node_ids().filter(|&node| fabric.adapter_guid(node) == Some(adapter)).collect()
 }
 
 fn at_address(unicasts: &ForwardingTables, lid: u16) -> Option<NodeId> {

@@ -471,6 +471,11 @@ mod tests {
         };
         let some = &of("0xC001: H0; H2;\n# none\n")[0];
         assert_eq!((some.members.len(), some.connected, some.strangers.len()), (2, true, 4));
+        // By the identifiers of a port, and of the adapter that it is a port of.
+        let first = NodeId::new(0);
+        for guid in [ring.node_guid(first), ring.adapter_guid(first)] {
+            assert_eq!(of(&format!("0xC001: {:#x}; H2", guid.unwrap()))[0].members, some.members);
+        }
         // A group without entries reaches nobody.
         let none = &of("0xc002: H0;H1\n")[1];
         assert_eq!((none.connected, none.missing.len()), (false, 2));

@@ -103,7 +103,7 @@ pub struct Repair {
 #[non_exhaustive]
 pub enum NoRepair {
     /// Messages do not arrive, so that there is no telling what they should do.
-    #[error("messages of {0} pairs do not arrive by the unicast tables: mend that first")]
+    #[error("messages of {0} pair{s} of a node and an address do not arrive by the unicast tables: mend that first; without `--repair` they are named", s = if *.0 == 1 { "" } else { "s" })]
     Undelivered(u64),
     /// No trees close no cycle with the unicasts.
     #[error("{}", if *.0 == SearchEnd::Proven {
@@ -161,7 +161,7 @@ const ROOTS: usize = 512;
 ///
 /// `OpenSM` loads routes from a file only together with one table of lanes for all links. If the given tables depend on ports, they stay only if nothing has to
 /// be changed. Otherwise each level is taken for a lane of its own, and the search starts from there: [`Changed::UnicastLanes`] then, even if no path
-/// changes its level. Beside such routes levels are by port, so the same holds if addresses of one node have different levels: they then get that of its
+/// changes its level. Beside such routes levels are by port, so the same holds if addresses of one node have different levels, or paths from them: they then get that of its
 /// first address. Trees stay as they are only where some matrix makes `OpenSM` build them again, or parts of them.
 ///
 /// Whatever is changed has all groups on level 0: what a partition's groups have unless it says otherwise, and what `ibdmchk -M` takes them to have. So if a
@@ -187,7 +187,7 @@ pub fn repair(
         return Ok(changes(tables, multicasts, None, lanes, false)?.with_groups_on_zero(None));
     };
     let given = &given.clone().by_member(multicasts.groups());
-    // What cannot be loaded beside routes from a file: lanes by port, and levels by address of a node.
+    // What cannot be loaded beside routes from a file: lanes by port, and levels by addresses of nodes.
     let is_by_port = given.common_map().is_none();
     let differing = given.differing(tables);
     if !is_by_port && differing.is_empty() {

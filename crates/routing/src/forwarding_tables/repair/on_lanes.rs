@@ -110,7 +110,7 @@ impl OnLanes<'_> {
         let turns = turns_of(network, &shortest);
         let spread = |lanes, fixed| layers::spread(self.tables, &self.given, lanes, fixed);
         let rebuilt = rebuilt.filter(|_| own_are_safe);
-        let found = |lanes: VirtualLanes, level, moved, kept: Option<Trees>| {
+        let found = |lanes: Box<VirtualLanes>, level, moved, kept: Option<Trees>| {
             let trees = kept.map_or_else(|| self.trees(&shortest), Ok)?;
             let repair = self.repaired(Changed::UnicastLanes, trees, lanes.with_groups_on(groups, level));
             Ok((Some(Repair { spread: SearchEnd::Found, moved, ..repair }), SearchEnd::Found))

@@ -91,6 +91,9 @@ impl Repaired {
             "unicast-lanes" if self.moved_pairs == 0 => {
                 "no path leaves its service level, but each level is a lane now".to_owned()
             }
+            "unicast-lanes" if self.moved_pairs == 1 => {
+                format!("1 pair of a node and an address gets another service level, of {} lanes", self.lanes)
+            }
             "unicast-lanes" => format!(
                 "{} pairs of a node and an address get another service level, of {} lanes",
                 self.moved_pairs, self.lanes
@@ -125,8 +128,9 @@ impl Repaired {
         };
         let names = match self.exchanged_level {
             Some(level) => format!(
-                "; levels 0 and {level} change names, which gives {} pairs another, so that groups have level 0",
-                self.renamed_pairs
+                "; levels 0 and {level} change names, which gives {} pair{} another, so that groups have level 0",
+                self.renamed_pairs,
+                if self.renamed_pairs == 1 { "" } else { "s" }
             ),
             None => String::new(),
         };
