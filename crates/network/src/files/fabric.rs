@@ -510,6 +510,11 @@ mod tests {
             twice.starts_with("x:6: port 1 of `H2` has the identifier 0x77 of port 1 of `H1`, in line 3"),
             "{twice}"
         );
+        // Numbers from 0x100000 on are those that ibsim gives adapters.
+        let numbered =
+            "switchguid=0x100000\nSwitch 4 \"S1\"\n[1] \"H1\"[1]\n[2] \"S2\"[2]\nSwitch 4 \"S2\"\nHca 1 \"H1\"\n";
+        let numbered = parse("x", numbered).unwrap();
+        assert_eq!(numbered.router_guid(RouterId::new(1)), numbered.node_guid(NodeId::new(0)));
         let twice = fabric("", "(2)", "").unwrap_err();
         assert!(twice.starts_with("x:3: port 1 of `H1` has the identifier 0x2 of `S2`, in line 5"), "{twice}");
     }

@@ -39,6 +39,16 @@ pub(super) fn request(given: &Given, algorithm: &str, folder: &Folder) -> Result
     })
 }
 
+/// What is to be said of a parameter without effect.
+pub(super) fn no_difference(parameter: &str, reason: &str) -> String {
+    format!("`{parameter}` makes no difference: {reason}")
+}
+
+/// What is to be said of a seed where nothing is drawn.
+pub(super) fn idle_seed(given: &Given, name: &str, draws: bool) -> Option<String> {
+    given.get("seed").filter(|_| !draws).map(|_| no_difference("seed", &format!("`{name}` makes no random choices")))
+}
+
 /// The options of an algorithm, each as `key=value`.
 pub(super) fn options(given: &Given, folder: &Folder) -> Result<AlgorithmOptions, Refusal> {
     let mut all = serde_json::Map::new();

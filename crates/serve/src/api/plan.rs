@@ -9,7 +9,7 @@ use wormcast_multicast::{Multicast, PlanReport, PortModel, WormSummary, check_co
 use wormcast_network::watch::{step, step_every};
 use wormcast_network::{ChannelId, is_all_nodes, misleading_name, parse_node, parse_node_list};
 
-use super::choice::{OFTEN, ONCE, request};
+use super::choice::{OFTEN, ONCE, idle_seed, no_difference, request};
 use super::{Given, Shared, State};
 use crate::answer::{Json, Refusal};
 
@@ -61,8 +61,6 @@ fn plan(state: &State, given: &Given) -> Result<Json, Refusal> {
     let multicast = Multicast::checked(source, &destinations).map_err(Refusal::bad_input)?;
     let left_out = if is_all_nodes(list) { None } else { left_out(&network, source, &destinations) };
     let doubt = algorithm.capabilities().doubt.map(str::to_owned);
-    let warnings: Vec<String> = misleading_name(&network).into_iter().chain(left_out).chain(doubt).collect();
-    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
     step("planning", "worms", 0, 0);
     let plan = if is_own(algorithm.as_ref()) {
         check_contract(algorithm.as_ref(), &multicast).map_err(|broken| {
@@ -72,13 +70,24 @@ fn plan(state: &State, given: &Given) -> Result<Json, Refusal> {
         algorithm.plan(&multicast)
     };
     let summary = plan.summary(algorithm.routing(), ports).map_err(Refusal::bad_input)?;
+    let flit_bits = given.number("flit_bits", 1..=u32::MAX.into())?;
+    let unencoded = flit_bits.is_some() && summary.worms.iter().all(|worm| worm.header.is_none());
+    let name = algorithm.name();
+    let idle = [
+        idle_seed(given, name, request.algorithm.draws_on(&network, request.routing)),
+        unencoded.then(|| no_difference("flit_bits", &format!("no header of `{name}` encodes destinations"))),
+        algorithm.capabilities().idle_option().map(|(option, reason)| no_difference(&option.to_string(), reason)),
+    ];
+    let warnings = misleading_name(&network).into_iter().chain(left_out).chain(doubt);
+    let warnings: Vec<String> = warnings.chain(idle.into_iter().flatten()).collect();
+    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
     let report = PlanReport {
         network: &network,
         algorithm: algorithm.name(),
         multicast: &multicast,
         summary: &summary,
         exact: algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast)),
-        flit_bits: given.number("flit_bits", 1..=u32::MAX.into())?.unwrap_or(PlanReport::FLIT_BITS),
+        flit_bits: flit_bits.unwrap_or(PlanReport::FLIT_BITS),
         warning: warning.as_deref(),
         reduction: None,
     };

@@ -8,14 +8,14 @@ use serde_json::value::RawValue;
 use wormcast_analysis::{
     CycleResource, Fabric, Report, Settings, dependencies_of_algorithm, of_algorithm, of_fabric, of_routing, of_tables,
 };
-use wormcast_multicast::{AlgorithmOption, routing_named};
+use wormcast_multicast::{AlgorithmOption, Descriptor, routing_named};
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{
     Dependencies, ForwardingTables, GroupBranching, MulticastTables, RoutingOptions, RoutingRelation, VirtualLanes,
     read_levels, read_maps, read_members, read_multicast_tables, read_tables,
 };
 
-use super::choice::{OFTEN, ONCE, options, request};
+use super::choice::{OFTEN, ONCE, idle_seed, no_difference, options, request};
 use super::{Given, Shared, State, answer};
 use crate::answer::{Json, Refusal};
 
@@ -35,7 +35,7 @@ struct Answer<'a> {
     all_prohibited: Option<u64>,
     /// The number of pairs of nodes whose worms cross each channel, if all nodes send to all others; null if unknown.
     loads: Option<&'a [f64]>,
-    /// Why files may not be whole.
+    /// Why files may not be whole, and which parameters make no difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -176,6 +176,8 @@ fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         }
     };
     let report = found.map_err(Refusal::bad_input)?;
+    let warnings: Vec<String> =
+        doubts.into_iter().chain(idle(&subject, given, &settings, &network, &report)?).collect();
     let cycle = report.resources.as_deref();
     let held = |resource: &CycleResource| Held {
         text: resource.to_string(),
@@ -189,9 +191,38 @@ fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         numbering: numbering.map(|numbers| network.channel_ids().map(|channel| numbers.number(channel)).collect()),
         all_prohibited: report.turns.map(|_| report.all_prohibited),
         loads: report.link_load.as_ref().map(|load| &load.by_channel[..]),
-        warning: (!doubts.is_empty()).then(|| doubts.join("; ")),
+        warning: (!warnings.is_empty()).then(|| warnings.join("; ")),
     };
     serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)
+}
+
+/// The parameters that make no difference to an analysis, as the command warns of its options.
+fn idle(
+    subject: &Subject,
+    given: &Given,
+    settings: &Settings,
+    network: &Network,
+    report: &Report,
+) -> Result<Vec<String>, Refusal> {
+    let routing = given.get("routing").map(routing_named).transpose().map_err(Refusal::bad_input)?;
+    let (idle, other) = match subject {
+        Subject::Algorithm(algorithm) => {
+            let (name, divided) = (algorithm.name(), algorithm.needed_virtual_channels().0 > 1);
+            let idle = settings.idle(network, report, &format!("`{name}`"), algorithm.branching(), divided);
+            let option = algorithm.capabilities().idle_option();
+            let option = option.map(|(option, reason)| no_difference(&option.to_string(), reason));
+            let draws = Descriptor::named(name).map_err(Refusal::bad_input)?.draws_on(network, routing);
+            (idle, [option, idle_seed(given, name, draws)])
+        }
+        Subject::Routing(relation) => {
+            let divided = relation.capabilities().virtual_channels.is_some();
+            let draws = routing.is_some_and(|routing| routing.draws_on(network));
+            (settings.idle_ports(divided), [None, idle_seed(given, relation.name(), draws)])
+        }
+        Subject::Tables { .. } => (settings.idle_ports(false), [None, None]),
+    };
+    let settings = idle.iter().map(|setting| no_difference(setting.name, &setting.reason));
+    Ok(settings.chain(other.into_iter().flatten()).collect())
 }
 
 /// Why the files of what is analysed may not be whole.

@@ -387,6 +387,49 @@ fn crc(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
+/// A file with another header, all of whose checksums are right.
+fn with_header(whole: &[u8], version: u32, change: impl Fn(String) -> String) -> Vec<u8> {
+    let end = whole.len() - 32;
+    let header = u64::from_le_bytes(whole[end..end + 8].try_into().unwrap()) as usize;
+    let before = inflated(&whole[header..end]);
+    let json = change(before.clone());
+    assert_ne!(json, before);
+    let deflated = deflated(&json);
+    let mut other = whole[..header].to_vec();
+    other.extend(&deflated);
+    other.extend((header as u64).to_le_bytes());
+    for number in [deflated.len() as u32, json.len() as u32, crc(&deflated), version] {
+        other.extend(number.to_le_bytes());
+    }
+    other.extend(b"wcreplay");
+    other
+}
+
+/// Others may write such files: a header that lacks what readers need is told of, and not only by those who need it.
+#[test]
+fn a_header_that_is_not_whole_is_an_error() {
+    let whole = record(&cases()[1].scenario(), EngineChoice::Worm, 2).unwrap().file;
+    let said = |change: &dyn Fn(&mut Value)| {
+        let file = with_header(&whole, 1, |json| {
+            let mut header: Value = serde_json::from_str(&json).unwrap();
+            change(&mut header);
+            header.to_string()
+        });
+        ReplayFile::open(Cursor::new(file)).map(drop).unwrap_err().to_string()
+    };
+    for column in ["x", "y", "node_router", "from", "reverse"] {
+        let shorter = said(&|header| drop(header["network"][column].as_array_mut().unwrap().pop()));
+        assert_eq!(shorter, "it is damaged: its network makes no sense", "{column}");
+        let missing = said(&|header| drop(header["network"].as_object_mut().unwrap().remove(column)));
+        assert!(missing.contains(&format!("missing field `{column}`")), "{missing}");
+    }
+    assert!(
+        said(&|header| drop(header.as_object_mut().unwrap().remove("settings"))).contains("missing field `settings`")
+    );
+    let fewer = said(&|header| header["counts"]["worms"] = 1.into());
+    assert_eq!(fewer, "it is damaged: its chunks have other worms than it counts");
+}
+
 /// Whatever bit is flipped and wherever a file is cut, it is an error.
 #[test]
 fn damaged_files_are_errors() {
@@ -424,18 +467,7 @@ fn damaged_files_are_errors() {
     let mut file = ReplayFile::open(Cursor::new(flipped)).unwrap();
     let said = file.deflated(0).unwrap_err().to_string();
     assert_eq!(said, "it is damaged: chunk 0 has other bytes than were written");
-    let mut newer = whole.clone();
-    let end = newer.len() - 32;
-    let header = u64::from_le_bytes(newer[end..end + 8].try_into().unwrap()) as usize;
-    let json = inflated(&newer[header..end]).replacen("\"version\":1", "\"version\":2", 1);
-    let deflated = deflated(&json);
-    newer.truncate(header);
-    newer.extend(&deflated);
-    newer.extend((header as u64).to_le_bytes());
-    for number in [deflated.len() as u32, json.len() as u32, crc(&deflated), 2] {
-        newer.extend(number.to_le_bytes());
-    }
-    newer.extend(b"wcreplay");
+    let newer = with_header(&whole, 2, |json| json.replacen("\"version\":1", "\"version\":2", 1));
     assert!(matches!(read(newer), Err(ReplayError::Version(2))));
     let mut file = ReplayFile::open(Cursor::new(whole)).unwrap();
     let chunks = file.chunks().len();

@@ -390,6 +390,33 @@ fn analyses_are_those_of_the_command() {
     assert!(names("quantities").contains(&"latency.p99".to_owned()));
 }
 
+/// As the command warns of its options, and answers to many requests of theirs.
+#[test]
+fn parameters_that_make_no_difference_are_told() {
+    let server = Server::of(&Folder::with(&[]));
+    let warning = |address: &str| server.data(address)["warning"].as_str().unwrap_or_default().to_owned();
+    let plan = "/api/plan?topology=mesh:4x4&algorithm=dual-path&source=0&destinations=3;5";
+    assert_eq!(warning(plan), "");
+    assert_eq!(warning(&format!("{plan}&seed=1")), "`seed` makes no difference: `dual-path` makes no random choices");
+    let bits = warning(&format!("{plan}&flit_bits=8"));
+    assert_eq!(bits, "`flit_bits` makes no difference: no header of `dual-path` encodes destinations");
+    let routing = "/api/routing?topology=mesh:4x4&routing=e-cube";
+    assert_eq!(warning(routing), "");
+    let all = warning(&format!("{routing}&consumption_ports=3&virtual_channels=2&seed=1"));
+    for said in [
+        "`consumption_ports` makes no difference: these worms hold a consumption channel only where they end",
+        "`virtual_channels` makes no difference: the routing does not tell virtual channels apart",
+        "`seed` makes no difference: `e-cube` makes no random choices",
+    ] {
+        assert!(all.contains(said), "{all}");
+    }
+    let algorithm = "/api/routing?topology=mesh:4x4&algorithm=dual-path";
+    assert_eq!(warning(&format!("{algorithm}&consumption_ports=2")), "");
+    assert!(warning(&format!("{algorithm}&seed=1")).contains("`dual-path` makes no random choices"));
+    assert_eq!(warning("/api/routing?topology=torus:4x4&routing=dateline&virtual_channels=2"), "");
+    assert_eq!(warning("/api/routing?topology=petersen&routing=tree&seed=2"), "");
+}
+
 #[test]
 fn recorded_runs_are_those_of_the_command() {
     let folder = Folder::with(&[("dead.toml", DEADLOCK), ("small.toml", SMALL)]);

@@ -3,6 +3,7 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use wormcast_network::{ChannelSpace, MAX_NODE_PORTS, Ports};
 
 use super::columns::{Wiring, decode};
@@ -55,10 +56,18 @@ struct Named {
 #[derive(Deserialize)]
 struct Header {
     cycles: Cycle,
+    counts: HeaderCounts,
+    #[serde(rename = "settings")]
+    _settings: Map<String, Value>,
     ports: HeaderPorts,
     network: HeaderNetwork,
     measures: Measures,
     chunks: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct HeaderCounts {
+    worms: usize,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +84,30 @@ struct HeaderNetwork {
     entry_router: Option<Vec<u32>>,
     from: Vec<u32>,
     to: Vec<u32>,
+    // What only pictures need.
+    x: Vec<f64>,
+    y: Vec<f64>,
+    reverse: Vec<u32>,
+    node_x: Option<Vec<f64>>,
+    node_y: Option<Vec<f64>>,
+    labels: Option<Vec<String>>,
+    node_labels: Option<Vec<String>>,
+    link_labels: Option<Vec<String>>,
+}
+
+impl HeaderNetwork {
+    /// Whether each column has an entry for each router, node or channel.
+    fn is_whole(&self) -> bool {
+        let is = |length: Option<usize>, of: usize| length.is_none_or(|length| length == of);
+        let lengths = |list: &Option<Vec<String>>| list.as_ref().map(Vec::len);
+        let links = self.from.len();
+        [self.x.len(), self.y.len()] == [self.routers; 2]
+            && is(lengths(&self.labels), self.routers)
+            && [&self.node_x, &self.node_y].iter().all(|list| is(list.as_ref().map(Vec::len), self.nodes))
+            && is(lengths(&self.node_labels), self.nodes)
+            && self.reverse.len() == links
+            && is(lengths(&self.link_labels), links)
+    }
 }
 
 impl<R: Read + Seek> ReplayFile<R> {
@@ -114,7 +147,13 @@ impl<R: Read + Seek> ReplayFile<R> {
     }
 
     fn checked(file: R, json: Vec<u8>, header: Header, end: u64) -> Result<Self, ReplayError> {
-        let Header { cycles, ports, network, measures, chunks } = header;
+        let Header { cycles, counts, ports, network, measures, chunks, .. } = header;
+        if !network.is_whole() {
+            return Err(damaged("its network makes no sense"));
+        }
+        if counts.worms != chunks.iter().fold(0, |worms: usize, chunk| worms.saturating_add(chunk.worms)) {
+            return Err(damaged("its chunks have other worms than it counts"));
+        }
         let ports = Ports { injection: ports.injection, consumption: ports.consumption };
         let within = |count: u32| (1..=MAX_NODE_PORTS).contains(&count);
         let entries = network.entry_router.unwrap_or_else(|| network.node_router.clone());
