@@ -15,7 +15,7 @@ pub struct TablesFound {
     pub entries: usize,
     /// Entries for addresses that the file does not identify.
     pub unidentified: usize,
-    /// Pairs of a node and an address of another one: of different nodes, where each has one address.
+    /// Pairs of a node and an address of another node; with one address each, the ordered pairs of different nodes.
     pub pairs: u64,
     /// Pairs whose messages do not arrive.
     pub undelivered_pairs: u64,

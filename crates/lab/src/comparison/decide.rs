@@ -423,6 +423,7 @@ mod tests {
         assert_eq!(rounds(40), [1, 5, 12, 40]);
         assert_eq!(next_round(0, 10), 1);
     }
+
     /// What was certain of both ends of an interval may no longer be once there are more comparisons.
     #[test]
     fn a_comparison_without_a_crossing_that_it_had_is_not_decided() {

@@ -27,6 +27,24 @@ pub fn shown_path(path: &Path) -> String {
     }
 }
 
+/// A path as an argument of a command: one that begins with a hyphen must not be taken for an option.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use wormcast_lab::report::argument;
+///
+/// assert_eq!(argument(Path::new("-x.toml")), "./-x.toml");
+/// assert_eq!(argument(Path::new("x.toml")), "x.toml");
+/// assert_eq!(argument(Path::new("-")), "-", "standard input");
+/// ```
+pub fn argument(path: &Path) -> String {
+    match path.display().to_string() {
+        name if name.starts_with('-') && name != "-" => format!("./{name}"),
+        name => name,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ mod sensitivity;
 use crate::store::origin::{Origin, Program};
 use crate::verdict::Verdict;
 
-pub use commands::{shell_line, shown_path};
+pub use commands::{argument, shell_line, shown_path};
 pub use exhibit::{Reported, experiments_page, figures, numbers_section};
 pub use player::Player;
 pub use sensitivity::{Change, Sentence, sensitivity};

@@ -7,7 +7,7 @@ use super::beside::{arrow, arrow_head, line_beside};
 use super::layout::{Layout, Position};
 use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
-use crate::text::escape_xml;
+use crate::text::{escape_xml, shortened};
 use crate::topologies::shape::Shape;
 
 /// From no load to the largest.
@@ -27,6 +27,8 @@ const LINE: f64 = 16.0;
 /// The width of a character of a name beside a router, at most on average, and the distance of names from their routers.
 const NAME_CHARACTER: f64 = 5.6;
 const NAME_ASIDE: f64 = 7.0;
+/// The longest name beside a router, in characters: longer ones are cut.
+const LONGEST_NAME: usize = 40;
 /// The length and the width of the scale.
 const SCALE: (f64, f64) = (160.0, 14.0);
 
@@ -236,12 +238,16 @@ impl Picture<'_> {
         named.map(|router| (router, self.layout.position(router).x < middle - 1.0)).collect()
     }
 
+    fn name(&self, router: RouterId) -> String {
+        shortened(&self.network.router_label(router), LONGEST_NAME).into_owned()
+    }
+
     /// By how much names go beyond the layout, to the left and to the right.
     fn overhangs(&self) -> [f64; 2] {
         let mut beyond = [0.0f64; 2];
         if !self.has_coordinates() {
             for (router, is_left) in self.named_routers() {
-                let name = self.network.router_label(router).chars().count() as f64 * NAME_CHARACTER + NAME_ASIDE;
+                let name = self.name(router).chars().count() as f64 * NAME_CHARACTER + NAME_ASIDE;
                 let x = self.layout.position(router).x;
                 let room = if is_left { x } else { self.layout.width() - x };
                 let side = &mut beyond[usize::from(!is_left)];
@@ -264,7 +270,7 @@ impl Picture<'_> {
         )?;
         for (router, is_left) in self.named_routers() {
             let at = self.layout.position(router);
-            let name = escape_xml(&self.network.router_label(router));
+            let name = escape_xml(&self.name(router));
             let (aside, anchor) = if is_left { (-NAME_ASIDE, "end") } else { (NAME_ASIDE, "start") };
             let y = at.y + if at.y < self.layout.height() / 2.0 { -6.0 } else { 12.0 };
             writeln!(out, r#"<text x="{:.1}" y="{y:.1}" text-anchor="{anchor}">{name}</text>"#, at.x + aside)?;

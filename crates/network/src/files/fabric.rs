@@ -199,7 +199,9 @@ fn different(file: FileContext<'_>, devices: &[Device<'_>], hosts: &[Host]) -> R
             Entry::Occupied(entry) => {
                 let (other_is_told, first, other) = entry.get();
                 if is_told || *other_is_told {
-                    let message = format!("{name} has the identifier {guid:#x} of {other}, in line {first}");
+                    let untold =
+                        if is_told && *other_is_told { "" } else { ", counting on from those that the file tells" };
+                    let message = format!("{name} has the identifier {guid:#x} of {other}, in line {first}{untold}");
                     return Err(file.error(line, message));
                 }
             }
@@ -325,12 +327,13 @@ fn read<'t>(file: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Top
 struct Guids {
     switch: u64,
     adapter: u64,
-    told: bool,
+    /// Whether the file has told that of the next switch, and of the next adapter.
+    told: [bool; 2],
 }
 
 impl Default for Guids {
     fn default() -> Self {
-        Self { switch: 0x20_0000, adapter: 0x10_0000, told: false }
+        Self { switch: 0x20_0000, adapter: 0x10_0000, told: [false; 2] }
     }
 }
 
@@ -341,7 +344,7 @@ impl Guids {
             Kind::Switch => self.switch = guid,
             Kind::Adapter => self.adapter = guid,
         }
-        self.told = true;
+        self.told[kind as usize] = true;
     }
 
     /// The identifier of the next device, and whether the file tells it.
@@ -350,7 +353,7 @@ impl Guids {
             Kind::Switch => (&mut self.switch, "S-", 1),
             Kind::Adapter => (&mut self.adapter, "H-", u64::from(ports) + 1),
         };
-        let told = std::mem::take(&mut self.told);
+        let told = std::mem::take(&mut self.told[kind as usize]);
         if let Some(named) = guid_of(id, prefix).filter(|_| !told) {
             return (named, true);
         }

@@ -88,7 +88,7 @@ pub struct TablesReport {
     pub missing: Vec<(RouterId, NodeId)>,
     /// Lengths of the routes between nodes at different routers.
     pub survey: Survey,
-    /// The loads of channels, in pairs of nodes: of several addresses of the destination, the mean.
+    /// The loads of channels, in pairs of nodes, of which each address of the destination has its part.
     pub load: LinkLoad,
 }
 

@@ -92,6 +92,7 @@ impl UnicastWaits {
                 let level = destination.address.map_or(Some(0), |address| lanes.level(source, address));
                 waits.without_level += u64::from(level.is_none());
                 let further = destination.address.into_iter().flat_map(|to| lanes.further_levels(source, to));
+                let mut is_dropped = false;
                 for level in std::iter::once(level.unwrap_or(0)).chain(further) {
                     let mut route = Route::new(network, lanes, &row, source, level);
                     way.clear();
@@ -115,8 +116,9 @@ impl UnicastWaits {
                             followed[on as usize][usize::from(level)].1 = true;
                         }
                     }
-                    waits.dropped += u64::from(dropped);
+                    is_dropped |= dropped;
                 }
+                waits.dropped += u64::from(is_dropped);
             }
         }
         waits

@@ -211,7 +211,8 @@ fn idle(
             let idle = settings.idle(network, report, &format!("`{name}`"), algorithm.branching(), divided);
             let option = algorithm.capabilities().idle_option();
             let option = option.map(|(option, reason)| no_difference(&option.to_string(), reason));
-            let draws = Descriptor::named(name).map_err(Refusal::bad_input)?.draws_on(network, routing);
+            let descriptor = Descriptor::named(given.get("algorithm").unwrap_or(name)).map_err(Refusal::bad_input)?;
+            let draws = descriptor.draws_on(network, routing);
             (idle, [option, idle_seed(given, name, draws)])
         }
         Subject::Routing(relation) => {

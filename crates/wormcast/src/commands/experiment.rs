@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::lab::report::argument;
 use crate::lab::{Experiment, Job, Override, Point};
 
 /// An experiment file and settings beside it.
@@ -51,11 +52,7 @@ impl ExperimentArguments {
 
     /// The arguments as words of a command.
     pub(crate) fn words(&self) -> Vec<String> {
-        let file = self.file.iter().map(|file| match file.display().to_string() {
-            // Not to be taken for an option.
-            name if name.starts_with('-') && name != "-" => format!("./{name}"),
-            name => name,
-        });
+        let file = self.file.iter().map(|file| argument(file));
         file.chain(self.settings.words()).collect()
     }
 

@@ -10,7 +10,7 @@ use super::experiment::SettingArguments;
 use super::output::store_file;
 use super::results::{folder, is_there, make_folder, unusable, usual_store};
 use crate::failure::Failure;
-use crate::lab::report::shell_line;
+use crate::lab::report::{argument, shell_line};
 use crate::lab::{
     Experiment, Gap, Merged, Store, StoreError, StoreProblem, differences_text, file_place, incomplete_points,
     other_settings, stored_sweep,
@@ -206,7 +206,7 @@ fn told_of_points(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let findings = stored_sweep(experiment, store).map_err(super::results::failure)?;
-    let file = arguments.experiment.iter().map(|file| file.display().to_string());
+    let file = arguments.experiment.iter().map(|file| argument(file));
     let place = arguments.store.as_ref().map(|store| ["--store".to_owned(), store.display().to_string()]);
     let folder = (arguments.out != Path::new(super::results::OUT))
         .then(|| ["--out".to_owned(), arguments.out.display().to_string()]);

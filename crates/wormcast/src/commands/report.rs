@@ -1,7 +1,7 @@
 //! `wormcast report`: experiments on a page.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -10,7 +10,7 @@ use super::output::Files;
 use super::played;
 use super::results::{Places, failure, has_nothing_of, report_name, unless_deadlocked, unless_invalid};
 use crate::failure::Failure;
-use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
+use crate::lab::report::{Reported, argument, experiments_page, shell_line, shown_path};
 use crate::lab::{Experiment, Outcome, Override, origins, stored_sweep, stored_variations, write_file};
 use crate::program;
 
@@ -38,7 +38,7 @@ impl Arguments {
     fn sweeps(&self) -> String {
         let places = self.places.words(|path| path.display().to_string(), self.files.len() == 1);
         let sweep = |file: &PathBuf| {
-            let file = file.display().to_string();
+            let file = argument(file);
             let quick = self.quick.then_some("--quick");
             let set = self.set.iter().flat_map(|assignment| ["--set", assignment]);
             let words = [program::name(), "sweep", &file].into_iter().chain(set).chain(quick);
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let mut experiments: Vec<Reported> = Vec::new();
     for (file, mut experiment) in read {
-        let [typed, shown] = [file.display().to_string(), shown_path(file)];
+        let [typed, shown] = [argument(file), argument(Path::new(&shown_path(file)))];
         let mut words = vec![program::name(), "sweep", &typed];
         words.extend(arguments.set.iter().flat_map(|assignment| ["--set", assignment]));
         if arguments.quick && experiment.has_quick() {

@@ -229,23 +229,22 @@ impl VirtualLanes {
         if reading.found.is_empty() && reading.groups.is_empty() {
             return Err(file.error(lines.max(1), "there is no service level"));
         }
-        // The level of each record of a path, from an address of the source.
-        let mut recorded: HashMap<(NodeId, u16), BTreeMap<u16, u8>> = HashMap::new();
-        for Given { sources, from, address, level, line } in reading.found {
+        let Reading { found, groups, has_records, .. } = reading;
+        // The level of each record of a path, by address of the source: OpenSM's engines may give paths from several addresses of a port different levels.
+        let mut recorded: BTreeMap<(NodeId, u16), BTreeMap<u16, u8>> = BTreeMap::new();
+        for Given { sources, from, address, level, line } in found {
             let already = |known| file.error(line, format!("this path has the service level {known} already"));
             for source in sources {
-                // OpenSM's engines may give paths from several addresses of a port different levels.
                 if let Some(own) = from.filter(|_| u32::from(address) < FIRST_GROUP) {
-                    let records = recorded.entry((source, address)).or_default();
-                    let is_other = !records.is_empty() && !records.contains_key(&own);
-                    if let Some(known) = records.insert(own, level).filter(|&known| known != level) {
-                        return Err(already(known));
+                    if let Some(known) = self.levels.get(&source).and_then(|of| of.get(usize::from(address)))
+                        && *known != UNSAID
+                        && *known != level
+                    {
+                        return Err(already(*known));
                     }
-                    if is_other {
-                        if self.level(source, address) != Some(level) {
-                            self.further.insert((source, address, level));
-                        }
-                        continue;
+                    match recorded.entry((source, address)).or_default().insert(own, level) {
+                        Some(known) if known != level => return Err(already(known)),
+                        _ => continue,
                     }
                 }
                 let known = if u32::from(address) >= FIRST_GROUP {
@@ -262,7 +261,14 @@ impl VirtualLanes {
                 *known = level;
             }
         }
-        for (mlid, (level, line)) in reading.groups {
+        // The level of a path is that from the source's first address.
+        for ((source, address), levels) in recorded {
+            let mut levels = levels.into_values();
+            let first = levels.next().unwrap_or_default();
+            self.set_level_of_path(source, address, first);
+            self.further.extend(levels.filter(|&level| level != first).map(|level| (source, address, level)));
+        }
+        for (mlid, (level, line)) in groups {
             let of_members = self.of_groups.iter().filter(|((_, other), _)| *other == mlid);
             if let Some((_, known)) = of_members.into_iter().find(|&(_, &known)| known != level) {
                 let problem = format!(
@@ -272,7 +278,7 @@ impl VirtualLanes {
             }
             self.of_whole_groups.insert(mlid, level);
         }
-        if reading.has_records {
+        if has_records {
             for node in self.fabric.node_ids() {
                 self.levels.entry(node).or_default();
             }

@@ -1,6 +1,6 @@
 //! Virtual lanes: the service levels of paths, and the tables by which switches put the packets of a level on lanes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, as_fabric};
@@ -159,9 +159,15 @@ impl VirtualLanes {
         if levels.is_empty() {
             *levels = vec![0; usize::from(FIRST_GROUP as u16)];
         }
+        self.set_level_of_path(source, address, level);
+        self.count = self.count.max(u32::from(level) + 1);
+    }
+
+    /// Sets the first service level of packets from a node to an address, and says nothing of other addresses.
+    fn set_level_of_path(&mut self, source: NodeId, address: u16, level: u8) {
+        let levels = self.levels.entry(source).or_default();
         levels.resize(levels.len().max(usize::from(address) + 1), UNSAID);
         levels[usize::from(address)] = level;
-        self.count = self.count.max(u32::from(level) + 1);
     }
 
     /// Where service levels depend on more than the nodes: those from another address of the source, and those to addresses of a node with another level than its
@@ -174,17 +180,16 @@ impl VirtualLanes {
         let several: Vec<Vec<u16>> =
             self.fabric.node_ids().map(addresses).filter(|addresses| addresses.len() > 1).collect();
         let level = |source, address| self.level(source, address).unwrap_or(0);
-        let of_sources: BTreeSet<(NodeId, u16)> = self.further.iter().map(|&(source, to, _)| (source, to)).collect();
-        let mut found: Vec<(NodeId, u16, u8)> =
-            of_sources.into_iter().map(|(source, address)| (source, address, level(source, address))).collect();
+        let mut found: BTreeMap<(NodeId, u16), u8> =
+            self.further.iter().map(|&(source, to, _)| ((source, to), level(source, to))).collect();
         for source in self.fabric.node_ids().filter(|source| self.levels.contains_key(source)) {
             for addresses in &several {
                 let first = level(source, addresses[0]);
                 let others = addresses[1..].iter().filter(|&&address| level(source, address) != first);
-                found.extend(others.map(|&address| (source, address, first)));
+                found.extend(others.map(|&address| ((source, address), first)));
             }
         }
-        found
+        found.into_iter().map(|((source, address), level)| (source, address, level)).collect()
     }
 
     /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
@@ -195,9 +200,6 @@ impl VirtualLanes {
             *level = 0;
             changed += 1;
         }
-        let further = std::mem::take(&mut self.further).into_iter();
-        self.further =
-            further.map(|(source, to, level)| (source, to, if u32::from(level) < lanes { level } else { 0 })).collect();
         self.count = self.count.min(lanes);
         changed
     }
@@ -341,7 +343,7 @@ impl VirtualLanes {
         used
     }
 
-    fn count_lanes(&mut self) {
+    pub(super) fn count_lanes(&mut self) {
         let used = self.used();
         let levels = || (0..LEVELS).filter(|&level| used[level]);
         let own = levels().filter(|_| self.maps.iter().any(Option::is_none)).map(|level| level as u8);
@@ -541,6 +543,10 @@ mod tests {
         assert_eq!(given.further_levels(node, to).collect::<Vec<_>>(), [1]);
         let equal = read(record(own, 2) + &record(second, 2)).unwrap();
         assert_eq!(equal.further_levels(node, to).count(), 0);
+        // Whatever their order, and however often they are said.
+        let turned = read(record(second, 1) + &record(own, 2) + &record(second, 1)).unwrap();
+        assert_eq!((turned.level(node, to), turned.count()), (Some(2), 3));
+        assert_eq!(turned.further_levels(node, to).collect::<Vec<_>>(), [1]);
         let twice = read(record(own, 2) + &record(second, 1) + &record(second, 3)).unwrap_err().to_string();
         assert!(twice.starts_with("levels:9: this path has the service level 1 already"), "{twice}");
         // Both are followed.

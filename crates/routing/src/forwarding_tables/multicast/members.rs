@@ -31,7 +31,7 @@ fn member(
                 [first, _, ..] => {
                     let port = fabric.node_guid(first).unwrap_or(guid);
                     Err(format!(
-                        "{guid:#018x} is an adapter with several ports: give one of them, such as {port:#018x}"
+                        "{guid:#018x} is an adapter with several connected ports: give one of them, such as {port:#018x}"
                     ))
                 }
                 [] => {

@@ -103,7 +103,7 @@ pub struct Repair {
 #[non_exhaustive]
 pub enum NoRepair {
     /// Messages do not arrive, so that there is no telling what they should do.
-    #[error("messages of {0} pair{s} of a node and an address do not arrive by the unicast tables: mend that first; without `--repair` they are named", s = if *.0 == 1 { "" } else { "s" })]
+    #[error("messages of {0} pair{s} of a node and an address do not arrive by the unicast tables: mend that first; the analysis names them", s = if *.0 == 1 { "" } else { "s" })]
     Undelivered(u64),
     /// No trees close no cycle with the unicasts.
     #[error("{}", if *.0 == SearchEnd::Proven {
@@ -205,6 +205,7 @@ pub fn repair(
     for &(source, address, level) in &differing {
         levels.set_level(source, address, level);
     }
+    levels.count_lanes();
     let repair = changes(tables, multicasts, Some(&levels), lanes, true)?;
     let is_routed = repair.changed == Changed::Unicasts;
     let changed = if is_routed { Changed::Unicasts } else { Changed::UnicastLanes };

@@ -104,8 +104,10 @@ impl HeaderNetwork {
         [self.x.len(), self.y.len()] == [self.routers; 2]
             && is(lengths(&self.labels), self.routers)
             && [&self.node_x, &self.node_y].iter().all(|list| is(list.as_ref().map(Vec::len), self.nodes))
+            && self.node_x.is_some() == self.node_y.is_some()
             && is(lengths(&self.node_labels), self.nodes)
             && self.reverse.len() == links
+            && self.reverse.iter().all(|&channel| (channel as usize) < links)
             && is(lengths(&self.link_labels), links)
     }
 }
