@@ -105,7 +105,7 @@ impl Serialize for Replication {
 }
 
 /// A result as it is shown: what was not measured is null, where a [row of a store](Replication) has zero. Without a measured window there are no loads and no use of links, and
-/// without a message that is measured there are no parts of a latency.
+/// without a message that is measured there are no parts of a latency. It is for printing only: what is read back is the row.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(pub &'a Replication);
 

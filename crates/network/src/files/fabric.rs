@@ -63,7 +63,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         return Err(file.error(last, "no host adapter is connected to a switch"));
     }
     let hosts = identified(&devices, hosts);
-    different(file, &devices, &hosts)?;
+    check_identifiers(file, &devices, &hosts)?;
     add_hosts(file, &devices, &hosts, &mut builder)?;
     builder.build().map_err(|error| file.error(last, error))
 }
@@ -184,8 +184,8 @@ fn identified(devices: &[Device<'_>], mut hosts: Vec<Host>) -> Vec<Host> {
     hosts
 }
 
-/// Checks that no identifier which the file tells is that of two switches or ports of adapters: tables are found by it.
-fn different(file: FileContext<'_>, devices: &[Device<'_>], hosts: &[Host]) -> Result<(), TopologyError> {
+/// Checks that no two switches or ports of adapters share an identifier that the file gives: forwarding tables are matched by identifiers.
+fn check_identifiers(file: FileContext<'_>, devices: &[Device<'_>], hosts: &[Host]) -> Result<(), TopologyError> {
     let switches = devices.iter().filter(|device| device.kind == Kind::Switch);
     let switches = switches.map(|device| (device.guid, device.is_told, device.line, format!("`{}`", device.id)));
     let ports = hosts.iter().filter_map(|host| {
@@ -199,8 +199,11 @@ fn different(file: FileContext<'_>, devices: &[Device<'_>], hosts: &[Host]) -> R
             Entry::Occupied(entry) => {
                 let (other_is_told, first, other) = entry.get();
                 if is_told || *other_is_told {
-                    let untold =
-                        if is_told && *other_is_told { "" } else { ", counting on from those that the file tells" };
+                    let untold = if is_told && *other_is_told {
+                        ""
+                    } else {
+                        "; devices without an identifier are numbered from the last one that the file gives"
+                    };
                     let message = format!("{name} has the identifier {guid:#x} of {other}, in line {first}{untold}");
                     return Err(file.error(line, message));
                 }
