@@ -22,7 +22,7 @@ export interface Info {
 }
 
 export interface Catalogue {
-  algorithms: { name: string; summary: string; networks: string; shapes: string[]; options: string[]; routing: string | null; faults: boolean }[];
+  algorithms: { name: string; summary: string; networks: string; shapes: string[]; options: string[]; routing: string | null; faults: boolean; draws: boolean }[];
   routings: { name: string; summary: string; networks: string; root: boolean }[];
   quantities: { name: string }[];
 }

@@ -86,3 +86,13 @@ test("an error that all algorithms have is said once", async ({ page, address })
   await expect(page.locator(".problem")).toHaveCount(3);
   await expect(page.getByRole("alert").locator("p")).toHaveCount(3);
 });
+
+test("a seed goes to the algorithms that draw", async ({ page, address }) => {
+  const idle = page.getByRole("article").getByText("`seed` makes no difference");
+  const to = `${address}/plan?topology=torus:4x4&source=0,0&destinations=2,2&seed=1`;
+  await page.goto(`${to}&algorithms=dstm-2,separate`);
+  await expect(page.getByRole("article").locator("[data-figure=steps]")).toHaveCount(2);
+  await expect(idle).toHaveCount(0);
+  await page.goto(`${to}&algorithms=separate`);
+  await expect(idle).toHaveCount(1);
+});

@@ -239,7 +239,7 @@ export function deadlock(page: Page, first: Query): View {
       })));
       parts.push(h("div", { class: "row-of" }, button(moving ? "Stop" : "Animate", () => { moving = !moving; show(); }), button("Step", () => { moving = false; show(); stepTo(beat + 1); })));
     }
-    if (analysis.warning) parts.unshift(problem(new Error(analysis.warning)));
+    if (analysis.warning) parts.push(h("p", { class: "quiet" }, analysis.warning));
     const entries: [string, Child][] = [];
     if (analysis.tables) entries.push(["undelivered", `${figure(analysis.tables.undelivered_pairs)} of ${figure(analysis.tables.pairs)}`], ["missing entries", figure(analysis.tables.missing_count)]);
     if (analysis.connected !== null) entries.push(["connected", analysis.connected ? "yes" : "no"]);
@@ -375,7 +375,7 @@ export function deadlock(page: Page, first: Query): View {
         const channel = cycle[i];
         if (channel === null) {
           const [x, y] = place(pen, i);
-          pen.ring(x, y, pen.radius * 1.35, colours.dead, i === beat ? 4 : 2.5);
+          pen.ring(x, y, pen.nodeRadius * 1.35, colours.dead, i === beat ? 4 : 2.5);
           continue;
         }
         const [x, y, angle] = pen.along(channel, 1);

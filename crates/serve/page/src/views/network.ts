@@ -60,7 +60,7 @@ export function network(page: Page, query: Query): View {
             const colours = palette();
             if (chosen?.kind === "link" && chosen.id >= shown!.network.links) {
               const [x, y] = shown!.network.nodeAt(shown!.space.node(chosen.id));
-              pen.ring(pen.x(x), pen.y(y), Math.max(6, pen.radius * 1.35), colours.accent, 3);
+              pen.ring(pen.x(x), pen.y(y), Math.max(6, pen.nodeRadius * 1.35), colours.accent, 3);
             } else if (chosen?.kind === "link") {
               pen.channels([chosen.id], 1, colours.accent, pen.thickness * 1.6 + 2);
               const [x, y, angle] = pen.along(chosen.id, 0.75);

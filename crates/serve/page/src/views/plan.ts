@@ -103,6 +103,12 @@ export function plan(page: Page, first: Query): View {
   /** The routing that is chosen, for algorithms that leave a choice. */
   const routingOf = (algorithm: string): string => (all?.algorithms.some(({ name, routing }) => name === algorithm && routing === null) && query.routing) || "";
 
+  /** The seed, for algorithms that may draw: by themselves, or by the routing that is chosen. If none does, they say that it makes no difference. */
+  const seedOf = (algorithm: string): string | undefined => {
+    const draws = (name: string): boolean => routingOf(name) !== "" || (all?.algorithms.some((entry) => entry.name === name && entry.draws) ?? false);
+    return draws(algorithm) || !algorithms().some(draws) ? query.seed : undefined;
+  };
+
   const change = (changes: Record<string, string | number | null>): void => {
     query = changed(query, changes);
     hush();
@@ -255,7 +261,7 @@ export function plan(page: Page, first: Query): View {
       report(card);
       return;
     }
-    const asked = { topology: topology(), algorithm: card.algorithm, routing: routingOf(card.algorithm), source: source(), destinations: query.destinations, ports: query.ports, seed: query.seed, failed: failed() };
+    const asked = { topology: topology(), algorithm: card.algorithm, routing: routingOf(card.algorithm), source: source(), destinations: query.destinations, ports: query.ports, seed: seedOf(card.algorithm), failed: failed() };
     get<Plan>("/api/plan", asked, controller.signal).then(
       (found) => {
         if (controller.signal.aborted) return;
