@@ -1,8 +1,8 @@
 //! What is known of multicast tables, as data: which members the packets of each group reach, and which groups are to blame for a deadlock.
 
 use serde::Serialize;
-use wormcast_network::{Network, NodeId};
-use wormcast_routing::{GroupReport, Resource};
+use wormcast_network::Network;
+use wormcast_routing::{GroupReport, Resource, Target};
 
 use crate::report::CycleResource;
 
@@ -25,14 +25,14 @@ pub struct GroupFound {
     pub mlid: String,
     /// Its members, as users write them.
     pub members: Vec<String>,
-    /// Whether the packets of each member reach all others.
+    /// Whether the packets of each node among them reach all other members.
     pub connected: bool,
     /// The members that are not reached from the one whose packets get furthest.
     pub missing: Vec<String>,
     /// The members that get a packet more than once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubled: Vec<String>,
-    /// Nodes that get packets and are not members.
+    /// What gets packets and is no member.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strangers: Vec<String>,
     /// Channels that packets take again and again.
@@ -58,7 +58,11 @@ pub struct Blame {
 
 impl GroupFound {
     pub(crate) fn new(network: &Network, report: GroupReport) -> Self {
-        let names = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| network.node_label(node)).collect();
+        let name = |target| match target {
+            Target::Node(node) => network.node_label(node),
+            Target::Router(router) => network.router_label(router),
+        };
+        let names = |targets: Vec<Target>| targets.into_iter().map(name).collect();
         let channel = |channel| CycleResource::new(network, Resource::Channel(channel));
         Self {
             mlid: mlid_text(report.mlid),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fixedbitset::FixedBitSet;
 use wormcast_network::input::input_name;
-use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric};
+use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, RouterId, as_fabric};
 
 use super::opensm::{Identities, NetworkLfts, check_port, hexadecimal_after};
 use super::tree_rules::{Branch, TreeRule};
@@ -156,27 +156,32 @@ impl HopMatrix {
         &self.fabric
     }
 
-    /// Where `OpenSM` begins the tree of a group: the first switch, by identifiers whose bytes are read backwards, with the least maximum of hops to switches
-    /// of members. `None` if there are fewer than two. *Source:* `osm_mcast_mgr.c` of `OpenSM` 3.3.23.
-    pub(super) fn root(&self, members: &[NodeId]) -> Option<RouterId> {
+    /// Where `OpenSM` begins the tree of a group: the first switch, by identifiers whose bytes are read backwards, with the least maximum of hops to members;
+    /// where a switch is one, that to its hosts is not counted. `None` if there are fewer than two. *Source:* `osm_mcast_mgr.c` of `OpenSM` 3.3.23.
+    pub(super) fn root(&self, members: &[Target]) -> Option<RouterId> {
         let fabric = &*self.fabric;
         if members.len() < 2 {
             return None;
         }
-        let mut switches: Vec<RouterId> = members.iter().map(|&member| fabric.router_of(member)).collect();
-        switches.dedup();
-        let farthest = |&from: &RouterId| switches.iter().map(|&to| u32::from(self.hops(from, to)) + 1).max();
+        let mut switches: BTreeMap<RouterId, u32> = BTreeMap::new();
+        for &member in members {
+            let last = switches.entry(member.router(fabric)).or_insert(1);
+            *last = (*last).min(u32::from(matches!(member, Target::Node(_))));
+        }
+        let farthest =
+            |&from: &RouterId| switches.iter().map(|(&to, last)| u32::from(self.hops(from, to)) + last).max();
         let backwards = |&router: &RouterId| fabric.router_guid(router).map(u64::swap_bytes);
         fabric.router_ids().min_by_key(|router| (farthest(router), backwards(router)))
     }
 
-    /// The matrix as `OpenSM` reads it with `-M`, with the addresses of the switches that it has with these tables.
+    /// The matrix as `OpenSM` reads it with `-M`, with the addresses of the switches that it has with these tables. Switches that the tables do not lead to
+    /// get free ones, which `OpenSM` has to give them: see [`NetworkLfts::guid2lid`].
     ///
     /// # Errors
-    /// If there are more destinations than addresses.
+    /// If there are more destinations and switches than addresses.
     pub fn text(&self, tables: &ForwardingTables) -> Result<String, TablesError> {
         let fabric = &*self.fabric;
-        let addresses = NetworkLfts::new(tables)?;
+        let addresses = NetworkLfts::new(tables)?.of_switches()?;
         let mut text = String::new();
         for from in fabric.router_ids() {
             let guid = fabric.router_guid(from).unwrap_or(0);
@@ -185,10 +190,10 @@ impl HopMatrix {
             let _ = writeln!(text, "Switch: guid {guid:#018x}");
             for to in fabric.router_ids() {
                 let (hops, port) = self.entries[self.place(from, to)];
-                let Some(address) = addresses.address_of(Target::Router(to)).filter(|_| hops != NO_PATH) else {
+                if hops == NO_PATH {
                     continue;
-                };
-                let _ = write!(text, "{address:#06x}: {hops:02x}");
+                }
+                let _ = write!(text, "{:#06x}: {hops:02x}", addresses[to.index()]);
                 for column in 1..=ports {
                     let hops = if column == u32::from(port) { hops } else { NO_PATH };
                     let _ = write!(text, " {hops:02x}");
@@ -203,7 +208,7 @@ impl HopMatrix {
 /// What `OpenSM` builds after most of its engines: from the root each member is reached by the first port with the least hops, to a depth of 63 switches.
 /// *Source:* `osm_mcast_mgr.c` and `osm_switch.c` of `OpenSM` 3.3.23.
 impl TreeRule for HopMatrix {
-    fn tree(&self, _: u16, members: &[NodeId]) -> Vec<(RouterId, Branch)> {
+    fn tree(&self, _: u16, members: &[Target]) -> Vec<(RouterId, Branch)> {
         const DEEPEST: usize = 63;
         let fabric = &*self.fabric;
         let Some(root) = self.root(members) else { return Vec::new() };
@@ -215,11 +220,11 @@ impl TreeRule for HopMatrix {
             }
             let branch = branches.entry(at).or_default();
             branch.channels.extend(back);
-            let mut onward: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+            let mut onward: BTreeMap<u32, Vec<Target>> = BTreeMap::new();
             for member in members {
-                let router = fabric.router_of(member);
+                let router = member.router(fabric);
                 if router == at {
-                    branch.members.push(member);
+                    branch.add(member);
                 } else if let Some(port) = self.port(at, router) {
                     onward.entry(port).or_default().push(member);
                 }

@@ -44,6 +44,16 @@ pub enum Target {
     Router(RouterId),
 }
 
+impl Target {
+    /// The router that it is at, or is.
+    pub(crate) fn router(self, network: &Network) -> RouterId {
+        match self {
+            Self::Node(node) => network.router_of(node),
+            Self::Router(router) => router,
+        }
+    }
+}
+
 /// A destination that tables have entries for. A node with several addresses is several destinations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Destination {

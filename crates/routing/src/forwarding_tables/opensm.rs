@@ -1,6 +1,6 @@
 //! Linear forwarding tables as the subnet manager `OpenSM` dumps and loads them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -557,7 +557,7 @@ impl<'t> NetworkLfts<'t> {
     pub fn new(tables: &'t ForwardingTables) -> Result<Self, TablesError> {
         let fabric = as_fabric(&tables.network)?;
         let destinations = tables.destinations();
-        let taken: std::collections::HashSet<u16> = destinations.iter().filter_map(|d| d.address).collect();
+        let taken: HashSet<u16> = destinations.iter().filter_map(|d| d.address).collect();
         let mut free = (1..=MAX_LID).filter(|lid| !taken.contains(lid));
         let addresses: Option<Vec<u16>> = destinations.iter().map(|d| d.address.or_else(|| free.next())).collect();
         let too_many = || TablesError::TooManyDestinations { limit: usize::from(MAX_LID) };
@@ -567,6 +567,46 @@ impl<'t> NetworkLfts<'t> {
     /// The first address of a device.
     pub(super) fn address_of(&self, target: Target) -> Option<u16> {
         self.tables.addresses_of(target).next().map(|destination| self.addresses[destination])
+    }
+
+    /// An address of each switch: the first that it has, or one that is free.
+    ///
+    /// # Errors
+    /// If there are not enough.
+    pub(super) fn of_switches(&self) -> Result<Vec<u16>, TablesError> {
+        let taken: HashSet<u16> = self.addresses.iter().copied().collect();
+        let mut free = (1..=MAX_LID).filter(|lid| !taken.contains(lid));
+        let routers = self.fabric.router_ids();
+        let own = routers.map(|router| self.address_of(Target::Router(router)).or_else(|| free.next()));
+        own.collect::<Option<_>>().ok_or(TablesError::TooManyDestinations { limit: usize::from(MAX_LID) })
+    }
+
+    /// The addresses of all destinations and switches, as `OpenSM` keeps them in `guid2lid`, if the tables leave any of them open: `OpenSM` has to have the ones
+    /// that a [matrix of hops](super::HopMatrix::text) is about.
+    ///
+    /// # Errors
+    /// If there are more destinations and switches than addresses.
+    pub fn guid2lid(&self) -> Result<Option<String>, TablesError> {
+        let destinations = self.tables.destinations();
+        let is_told = |router| self.address_of(Target::Router(router)).is_some();
+        if destinations.iter().all(|to| to.address.is_some()) && self.fabric.router_ids().all(is_told) {
+            return Ok(None);
+        }
+        // By identifier, the least and the greatest.
+        let mut known: BTreeMap<u64, (u16, u16)> = BTreeMap::new();
+        for (router, address) in self.fabric.router_ids().zip(self.of_switches()?) {
+            known.insert(self.fabric.router_guid(router).unwrap_or(0), (address, address));
+        }
+        for (destination, &address) in destinations.iter().zip(&self.addresses) {
+            let guid = match destination.target {
+                Target::Node(node) => self.fabric.node_guid(node),
+                Target::Router(router) => self.fabric.router_guid(router),
+            };
+            let (least, greatest) = known.entry(guid.unwrap_or(0)).or_insert((address, address));
+            (*least, *greatest) = (address.min(*least), address.max(*greatest));
+        }
+        let line = |(guid, (least, greatest))| format!("{guid:#018x} {least:#06x} {greatest:#06x}\n\n");
+        Ok(Some(known.into_iter().map(line).collect()))
     }
 
     fn port(&self, output: Output) -> u32 {

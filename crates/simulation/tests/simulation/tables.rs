@@ -76,7 +76,7 @@ fn trees_that_do_not_deliver_are_refused() {
     let missed = refused([&[3], &[3], &[3]]);
     assert!(missed.starts_with("group 0xc001: its packets do not get to its member "), "{missed}");
     let dead_end = refused([&[1, 3], &[1, 2, 3], &[1]]);
-    assert!(dead_end.ends_with("where no member is: its tree has to be pruned"), "{dead_end}");
+    assert!(dead_end.ends_with("where no node is a member: its tree has to be pruned"), "{dead_end}");
 }
 
 /// Both engines and all ways to send have the same messages; the switches need fewer flits on links than software.

@@ -215,9 +215,12 @@ fn who_is_no_member_is_said_of_the_groups() {
     assert!(said.contains("its member host2") && said.contains("--set options.groups=two.groups"), "{said}");
     // Numbers are addresses there, so nobody is asked for a number of a node.
     for (members, expected) in [
-        ("host1;host99", "`host99` is no host: expected a name such as `host9`, an identifier (`0x…`) or an address"),
+        (
+            "host1;host99",
+            "`host99` is no host and no switch: expected a name such as `host9`, an identifier (`0x…`) or an address",
+        ),
         ("host1,host2", "members are separated by `;`"),
-        ("host1;rack1", "`rack1` is a switch: members are hosts"),
+        ("host1;rack9", "`rack9` is no host and no switch: expected a name such as `rack"),
     ] {
         folder.write("wrong.groups", format!("0xc001: {members}\n").as_bytes());
         let fabric =

@@ -85,7 +85,7 @@ pub(crate) fn reached(folder: &Path, case: &Case<'_>) -> &'static str {
     };
     let report = of_multicasts(Unicasts::Tables("tables", case.tables), &settings, |adding| {
         for (group, line) in case.groups.groups().iter().zip(1..) {
-            let members = group.members();
+            let members = group.senders();
             for &source in &members {
                 let others: Vec<_> = members.iter().copied().filter(|&node| node != source).collect();
                 if !others.is_empty() {

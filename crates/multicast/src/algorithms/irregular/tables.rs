@@ -6,7 +6,8 @@ use std::sync::Arc;
 use wormcast_network::{ChannelId, Network, NodeId, Shape, require_memory};
 use wormcast_routing::{
     Branching, Dependencies, E_CUBE, ForwardingTables, MulticastGroup, MulticastTables, NoTables, RoutingRelation,
-    TablesError, UP_DOWN, Unsupported, analyse_tables, choose_tables, read_members, read_multicast_tables, read_tables,
+    TablesError, Target, UP_DOWN, Unsupported, analyse_tables, choose_tables, read_members, read_multicast_tables,
+    read_tables,
 };
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -118,7 +119,7 @@ impl Tables {
             let option = if of_members { AlgorithmOption::Groups } else { AlgorithmOption::MulticastTables };
             AlgorithmError::Tables { option, problem }
         })?;
-        let members: Vec<Vec<NodeId>> = groups.groups().iter().map(MulticastGroup::members).collect();
+        let members: Vec<Vec<NodeId>> = groups.groups().iter().map(MulticastGroup::senders).collect();
         let mut by_members = HashMap::new();
         for (group, members) in members.iter().enumerate() {
             by_members.entry(members.clone()).or_insert(group);
@@ -205,9 +206,11 @@ fn check_unicasts(network: &Network, tables: &ForwardingTables) -> Result<(), St
     Err(format!("the tables do not deliver messages from {source} to {destination}: {reason}{all}"))
 }
 
-/// Whether messages to groups get to all members, once, and to nobody else. An error says whether it is about who the members are.
+/// Whether messages to groups get to all nodes that are members, once, and to no others. An error says whether it is about who the members are.
 fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool, String)> {
-    let label = |node: &NodeId| network.node_label(*node);
+    let label = |node: NodeId| network.node_label(node);
+    let node = |&target: &Target| if let Target::Node(node) = target { Some(node) } else { None };
+    let first = |targets: &[Target]| targets.iter().find_map(node).map(label);
     for (index, report) in groups.reports(None).into_iter().enumerate() {
         let group = format!("group {:#06x}", report.mlid);
         let wrong = |problem: String| Err((false, format!("{group}: {problem}")));
@@ -215,24 +218,25 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool
         if report.circle.is_some() {
             return wrong("its packets run in a circle".to_owned());
         }
-        if let Some(node) = report.missing.first() {
-            return wrong_members(format!("its packets do not get to its member {}", label(node)));
+        if let Some(node) = first(&report.missing) {
+            return wrong_members(format!("its packets do not get to its member {node}"));
         }
-        if let Some(node) = report.doubled.first() {
-            return wrong(format!("its member {} gets packets twice", label(node)));
+        if let Some(node) = first(&report.doubled) {
+            return wrong(format!("its member {node} gets packets twice"));
         }
-        if let Some(node) = report.strangers.first() {
-            return wrong_members(format!("its packets get to {}, which is no member", label(node)));
+        if let Some(node) = first(&report.strangers) {
+            return wrong_members(format!("its packets get to {node}, which is no member"));
         }
         if !report.connected {
             return wrong("the packets of some member do not get to all others".to_owned());
         }
-        if report.members.len() < 2 {
+        let members: Vec<NodeId> = report.members.iter().filter_map(node).collect();
+        if members.len() < 2 {
             continue;
         }
-        for &member in &report.members {
+        for member in members {
             let Some(tree) = groups.tree(index, member) else {
-                return wrong(format!("packets of {} take a channel twice", label(&member)));
+                return wrong(format!("packets of {} take a channel twice", label(member)));
             };
             let mut goes_on = vec![false; tree.branches.len()];
             for &(_, parent, _) in &tree.branches {
@@ -244,8 +248,8 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool
             if let Some(((channel, ..), _)) = dead_end {
                 let router = network.router_label(network.to(*channel));
                 return wrong(format!(
-                    "packets of {} end in {router}, where no member is: its tree has to be pruned",
-                    label(&member)
+                    "packets of {} end in {router}, where no node is a member: its tree has to be pruned",
+                    label(member)
                 ));
             }
         }

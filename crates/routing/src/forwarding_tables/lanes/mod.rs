@@ -209,7 +209,7 @@ impl VirtualLanes {
     pub(super) fn by_member(mut self, groups: &[MulticastGroup]) -> Self {
         for group in groups {
             if let Some(&level) = self.of_whole_groups.get(&group.mlid) {
-                self.of_groups.extend(group.members().into_iter().map(|member| ((member, group.mlid), level)));
+                self.of_groups.extend(group.senders().into_iter().map(|member| ((member, group.mlid), level)));
             }
         }
         self.of_whole_groups.clear();
@@ -223,7 +223,7 @@ impl VirtualLanes {
             *other = level;
         }
         for group in groups {
-            for member in group.members() {
+            for member in group.senders() {
                 self.of_groups.insert((member, group.mlid), level);
             }
         }
@@ -269,7 +269,7 @@ impl VirtualLanes {
 
     /// The service levels of the packets of groups, each once, in ascending order; level 0 if there are no groups.
     pub fn levels_of_groups(&self, groups: &[MulticastGroup]) -> Vec<u8> {
-        let members = groups.iter().flat_map(|group| group.members().into_iter().map(|member| (member, group.mlid)));
+        let members = groups.iter().flat_map(|group| group.senders().into_iter().map(|member| (member, group.mlid)));
         let mut levels: Vec<u8> = members.map(|(member, mlid)| self.level_of_group(member, mlid)).collect();
         levels.sort_unstable();
         levels.dedup();

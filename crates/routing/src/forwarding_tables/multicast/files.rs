@@ -45,7 +45,9 @@ impl fmt::Display for NetworkMcfdbs<'_> {
                 let Some(mask) = group.mask(router) else { continue };
                 let channels = mask.channels.iter().filter_map(|&channel| fabric.port_of(channel));
                 let nodes = mask.nodes.iter().filter_map(|&node| fabric.node_port(node));
-                let mut ports: Vec<u32> = channels.chain(nodes).chain(mask.nowhere.iter().copied()).collect();
+                let own = mask.own.then_some(0);
+                let mut ports: Vec<u32> = own.into_iter().chain(channels).chain(nodes).collect();
+                ports.extend(&mask.nowhere);
                 if ports.is_empty() {
                     continue;
                 }
@@ -119,9 +121,8 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
             let mask = groups.entry(mlid).or_default().entry(router).or_default();
             for port in ports {
                 check_port(&fabric, router, port).map_err(wrong)?;
-                // Port 0 is the switch itself.
                 match output(&fabric, router, port) {
-                    Output::Own => {}
+                    Output::Own => mask.own = true,
                     Output::Channel(channel) => put(&mut mask.channels, channel),
                     Output::Node(node) => put(&mut mask.nodes, node),
                     Output::Nowhere(port) => put(&mut mask.nowhere, port),

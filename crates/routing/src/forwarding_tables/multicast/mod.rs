@@ -7,9 +7,9 @@ use wormcast_network::input::input_name;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use self::packets::{Packets, Sender};
-use super::first_of;
 use super::lanes::{Arrival, VirtualLanes};
 use super::tree_rules::{Branch, TreeRule};
+use super::{Target, first_of};
 use crate::analysis::dependency::{Branching, Worms};
 
 mod files;
@@ -26,6 +26,8 @@ pub use packets::GroupReport;
 struct Mask {
     channels: Vec<ChannelId>,
     nodes: Vec<NodeId>,
+    /// Whether the switch itself gets them: port 0.
+    own: bool,
     /// Ports where nothing is attached.
     nowhere: Vec<u32>,
 }
@@ -36,7 +38,8 @@ pub struct MulticastGroup {
     /// Its address.
     pub mlid: u16,
     masks: HashMap<RouterId, Mask>,
-    members: Option<Vec<NodeId>>,
+    /// Nodes and then switches, each in order.
+    members: Option<Vec<Target>>,
 }
 
 /// Multicast forwarding tables, and the members of their groups.
@@ -95,17 +98,33 @@ impl MulticastGroup {
         self.masks.get(&router)
     }
 
-    /// The nodes that its tables deliver to, in order.
-    fn delivered(&self) -> Vec<NodeId> {
-        let mut nodes: Vec<NodeId> = self.masks.values().flat_map(|mask| &mask.nodes).copied().collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+    /// What its tables deliver to, in order.
+    fn delivered(&self) -> Vec<Target> {
+        let own = self.masks.iter().filter(|(_, mask)| mask.own).map(|(&router, _)| Target::Router(router));
+        let nodes = self.masks.values().flat_map(|mask| &mask.nodes).copied().map(Target::Node);
+        let mut all: Vec<Target> = nodes.chain(own).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
-    /// Its members: those that are given, or else all nodes that its tables deliver to.
-    pub fn members(&self) -> Vec<NodeId> {
+    /// Its members, nodes before switches: those that are given, or else all that its tables deliver to.
+    pub fn members(&self) -> Vec<Target> {
         self.members.clone().unwrap_or_else(|| self.delivered())
+    }
+
+    /// The members that send: switches are not taken to.
+    pub fn senders(&self) -> Vec<NodeId> {
+        let node = |member| if let Target::Node(node) = member { Some(node) } else { None };
+        self.members().into_iter().filter_map(node).collect()
+    }
+
+    /// The routers of its members, each once.
+    pub(super) fn routers(&self, network: &Network) -> Vec<RouterId> {
+        let mut routers: Vec<RouterId> = self.members().iter().map(|member| member.router(network)).collect();
+        routers.sort_unstable();
+        routers.dedup();
+        routers
     }
 }
 
@@ -139,10 +158,10 @@ impl MulticastTables {
             let tree = rule.tree(group.mlid, &members);
             group.masks = tree
                 .into_iter()
-                .map(|(router, Branch { mut channels, members })| {
+                .map(|(router, Branch { mut channels, members, own })| {
                     channels.sort_unstable();
                     channels.dedup();
-                    (router, Mask { channels, nodes: members, nowhere: Vec::new() })
+                    (router, Mask { channels, nodes: members, own, nowhere: Vec::new() })
                 })
                 .collect();
             group.members = Some(members);
@@ -195,7 +214,7 @@ impl MulticastTables {
     pub fn tree(&self, group: usize, member: NodeId) -> Option<GroupTree> {
         let packets = self.packets(group, None);
         let sender = Sender { members: vec![member], level: 0 };
-        let delivers = |at| packets.delivered(at, sender.level).filter(|&node| node != member).collect();
+        let delivers = |at| packets.nodes(at, sender.level).filter(|&node| node != member).collect();
         let branch = |(channel, parent, _)| (channel, parent, delivers(Arrival::Channel(channel)));
         let branches = packets.tree_of(&sender)?.into_iter().map(branch).collect();
         Some(GroupTree { delivers: delivers(sender.arrival()), branches })
@@ -229,17 +248,6 @@ impl MulticastTables {
             (links.len(), hops.map(|hops| hops.into_iter().max().unwrap_or(0)))
         };
         (0..self.groups.len()).map(size).collect()
-    }
-
-    /// The members of the groups, in the form that [`with_members`](Self::with_members) reads.
-    pub fn members_text(&self) -> String {
-        let line = |group: &MulticastGroup| {
-            let label =
-                |node| self.network.node_name(node).map_or_else(|| self.network.node_label(node), str::to_owned);
-            let members: Vec<String> = group.members().into_iter().map(label).collect();
-            format!("{:#06x}: {}\n", group.mlid, members.join(";"))
-        };
-        self.groups.iter().map(line).collect()
     }
 
     /// What packets of a group that branch independently hold and request meanwhile: channels, or lanes of them.
@@ -360,7 +368,7 @@ mod tests {
             state += 1;
             (wormcast_network::split_mix::mix(state) % limit as u64) as usize
         };
-        let (mut trees, mut missing, mut strangers) = (0, 0, 0);
+        let (mut trees, mut missing, mut strangers, mut switches_missing) = (0, 0, 0, 0);
         for _ in 0..4000 {
             let mut builder = wormcast_network::NetworkBuilder::new("random".to_owned());
             let routers = 2 + draw(4);
@@ -385,7 +393,15 @@ mod tests {
             for node in network.node_ids().filter(|_| draw(4) > 0) {
                 masks.entry(network.router_of(node)).or_default().nodes.push(node);
             }
-            let members: Vec<NodeId> = network.node_ids().filter(|_| draw(4) > 0).collect();
+            // Switches get packets themselves in every other network.
+            let with_switches = draw(2) > 0;
+            for router in network.router_ids().filter(|_| with_switches && draw(3) == 0) {
+                masks.entry(router).or_default().own = true;
+            }
+            let nodes: Vec<NodeId> = network.node_ids().filter(|_| draw(4) > 0).collect();
+            let switches: Vec<RouterId> = network.router_ids().filter(|_| with_switches && draw(3) == 0).collect();
+            let members: Vec<Target> =
+                nodes.into_iter().map(Target::Node).chain(switches.into_iter().map(Target::Router)).collect();
             let members = Some(members).filter(|members| draw(3) > 0 && !members.is_empty());
             let group = MulticastGroup { mlid: 0xc001, masks, members };
             let packets = Packets { network: &network, group: &group, lanes: None };
@@ -394,10 +410,13 @@ mod tests {
                 trees += 1;
                 missing += usize::from(!report.missing.is_empty());
                 strangers += usize::from(!report.strangers.is_empty());
+                let lacks = |target: &Target| matches!(target, Target::Router(_));
+                switches_missing += usize::from(report.missing.iter().any(lacks));
             }
             assert_eq!(packets.report(), report);
         }
         assert!(trees > 500 && missing > 100 && strangers > 100, "{trees} trees, {missing}, {strangers}");
+        assert!(switches_missing > 100, "{switches_missing}");
     }
 
     fn deadlock(tables: &ForwardingTables, groups: &MulticastTables, branching: GroupBranching) -> bool {
@@ -456,7 +475,7 @@ mod tests {
         let (ring, tables) = ring();
         let text = tree(&ring, [2, 3]);
         let whole = parse_multicast_tables(&ring, "mc", &text).unwrap();
-        let all: Vec<NodeId> = ring.node_ids().collect();
+        let all: Vec<Target> = ring.node_ids().map(Target::Node).collect();
         let report = &whole.reports(None)[0];
         assert_eq!((&report.members, report.connected, report.missing.len()), (&all, true, 0));
         assert!(report.doubled.is_empty() && report.strangers.is_empty() && report.circle.is_none());
@@ -496,7 +515,7 @@ mod tests {
         let cut = parse_multicast_tables(&ring, "mc", &format!("{before}Switch{after}")).unwrap();
         let cut = cut.with_members(&tables, "groups", "0xc001: H0;H1;H2;H3;H4;H5").unwrap();
         let report = &cut.reports(None)[0];
-        assert!(!report.connected && report.missing.contains(&NodeId::new(1)));
+        assert!(!report.connected && report.missing.contains(&Target::Node(NodeId::new(1))));
     }
 
     #[test]
@@ -583,5 +602,79 @@ mod tests {
         ] {
             assert!(groups(text).starts_with(said), "{}", groups(text));
         }
+    }
+
+    /// What a repair writes is read back as it was meant, whatever hosts are called.
+    #[test]
+    fn members_are_read_back() {
+        use wormcast_network::{NetworkBuilder, NodeDetails};
+        let [ring, mesh, plain] = ["ring:6", "mesh:3x3", "ring:6"].map(|spec| spec.parse::<TopologySpec>().unwrap());
+        let mut builder = NetworkBuilder::new("named");
+        let routers = ["a", "b", "a"].map(|_| builder.routers()).map(|at| builder.router(&format!("r{at}")).unwrap());
+        for (router, name) in
+            [(0, "x"), (0, "x"), (0, "r1"), (1, "rack a;1"), (1, " 2 "), (2, "7"), (2, "0x1"), (2, "h")]
+        {
+            builder.node(routers[router], NodeDetails { name: name.to_owned(), ..NodeDetails::default() }).unwrap();
+        }
+        builder.link(routers[0], routers[1]).unwrap();
+        builder.link(routers[1], routers[2]).unwrap();
+        let fabric = FileFormat::Fabric.parse("ring", &NetworkIbsim(&plain.build().unwrap()).to_string()).unwrap();
+        for network in [ring.build().unwrap(), mesh.build().unwrap(), builder.build().unwrap(), fabric] {
+            let relation = UP_DOWN.make(&network, &RoutingOptions::default()).unwrap();
+            let without = choose_tables(relation.as_ref(), true).unwrap().tables;
+            let dump = crate::forwarding_tables::NetworkLfts::new(&without).unwrap().to_string();
+            for tables in [crate::forwarding_tables::parse_lfts(&network, "dump", &dump).unwrap(), without] {
+                let targets: Vec<Target> =
+                    network.node_ids().map(Target::Node).chain(network.router_ids().map(Target::Router)).collect();
+                for from in 0..targets.len() {
+                    let members = Some(targets[from..].iter().step_by(2).copied().collect());
+                    let group = MulticastGroup { mlid: 0xc001, masks: HashMap::new(), members };
+                    let nobody = MulticastGroup { mlid: 0xc002, masks: HashMap::new(), members: None };
+                    let groups =
+                        MulticastTables { groups: vec![group.clone(), nobody], ..MulticastTables::empty(&network) };
+                    let text = groups.members_text(&tables).unwrap();
+                    let again = MulticastTables::empty(&network).with_members(&tables, "groups", &text).unwrap();
+                    assert_eq!((again.groups.len(), again.groups[0].members()), (1, group.members()), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn switches_are_members_by_their_port_0() {
+        let (ring, tables) = ring();
+        let guid = |router: u32| ring.router_guid(RouterId::new(router)).unwrap();
+        // S0 and S2 are joined; H0 is a member, and S2 itself.
+        let tree = tree(&ring, [2, 3]);
+        let own = tree.replace(
+            &format!("Switch {:#018x}\nLID    : Out Port(s)\n0xC001 : ", guid(2)),
+            &format!("Switch {:#018x}\nLID    : Out Port(s)\n0xC001 : 0x000  ", guid(2)),
+        );
+        let read = parse_multicast_tables(&ring, "mc", &own).unwrap();
+        let sorted = |text: &str| {
+            let mut words: Vec<&str> = text.split_whitespace().collect();
+            words.sort_unstable();
+            words.join(" ")
+        };
+        assert_eq!(sorted(&NetworkMcfdbs::new(&read).unwrap().to_string()), sorted(&own));
+        let second = Target::Router(RouterId::new(2));
+        let report = |tables: &MulticastTables| tables.reports(None).remove(0);
+        assert_eq!((report(&read).members.len(), report(&read).connected), (7, true));
+        // Who is told to be a member is reached, or missed, or a stranger, as hosts are.
+        let with = |text: &str, members: &str| {
+            report(
+                &parse_multicast_tables(&ring, "mc", text).unwrap().with_members(&tables, "groups", members).unwrap(),
+            )
+        };
+        let all = "0xc001: H0;H1;H2;H3;H4;H5";
+        assert_eq!(with(&own, all).strangers, [second]);
+        let missed = with(&tree, &format!("{all};S2"));
+        assert_eq!((missed.missing, missed.connected), (vec![second], false));
+        assert!(with(&own, &format!("{all};{:#x}", guid(2))).connected);
+        // Nobody sends in a group of switches alone; OpenSM builds a tree for two, from the first with the fewest hops to them.
+        let alone = MulticastTables::empty(&ring).with_members(&tables, "groups", "0xc001: S0;S2").unwrap();
+        let built = alone.with_trees(&crate::forwarding_tables::HopMatrix::of_shortest_paths(&ring).unwrap());
+        assert_eq!(built.groups[0].masks.values().filter(|mask| mask.own).count(), 2);
+        assert_eq!((built.sizes()[0].0, report(&built).connected), (2, true));
     }
 }

@@ -6,6 +6,7 @@ use fixedbitset::FixedBitSet;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::{Mask, MulticastGroup};
+use crate::forwarding_tables::Target;
 use crate::forwarding_tables::lanes::{Arrival, VirtualLanes};
 
 /// How a group's packets fare.
@@ -13,16 +14,16 @@ use crate::forwarding_tables::lanes::{Arrival, VirtualLanes};
 pub struct GroupReport {
     /// Its address.
     pub mlid: u16,
-    /// Its members: those that are given, or else all nodes that its tables deliver to.
-    pub members: Vec<NodeId>,
-    /// Whether the packets of each member reach all others.
+    /// Its members, nodes before switches: those that are given, or else all that its tables deliver to.
+    pub members: Vec<Target>,
+    /// Whether the packets of each node reach all other members.
     pub connected: bool,
     /// The members that are not reached from the one whose packets get furthest.
-    pub missing: Vec<NodeId>,
+    pub missing: Vec<Target>,
     /// The members that get a packet of some member more than once.
-    pub doubled: Vec<NodeId>,
-    /// Nodes that get packets and are not members.
-    pub strangers: Vec<NodeId>,
+    pub doubled: Vec<Target>,
+    /// What else gets packets.
+    pub strangers: Vec<Target>,
     /// Channels that a packet takes again and again.
     pub circle: Option<Vec<ChannelId>>,
     /// Ports where nothing is attached, by switch.
@@ -55,7 +56,7 @@ impl<'a> Packets<'a> {
     /// Members at one switch send alike, unless a switch may put what comes from one of them on another lane.
     pub(super) fn senders(&self) -> Vec<Sender> {
         let mut senders: Vec<Sender> = Vec::new();
-        for member in self.group.members() {
+        for member in self.group.senders() {
             let router = self.network.entry_of(member);
             match (self.lanes, senders.last_mut()) {
                 (None, Some(last)) if self.network.entry_of(last.members[0]) == router => last.members.push(member),
@@ -102,8 +103,14 @@ impl<'a> Packets<'a> {
         })
     }
 
+    /// What packets are delivered to.
+    fn delivered(self, at: Arrival, level: u8) -> impl Iterator<Item = Target> + 'a {
+        let own = self.mask(at).is_some_and(|mask| mask.own).then(|| Target::Router(self.router(at)));
+        self.nodes(at, level).map(Target::Node).chain(own)
+    }
+
     /// The nodes that packets are delivered to.
-    pub(super) fn delivered(self, at: Arrival, level: u8) -> impl Iterator<Item = NodeId> + 'a {
+    pub(super) fn nodes(self, at: Arrival, level: u8) -> impl Iterator<Item = NodeId> + 'a {
         let nodes = self.mask(at).map_or(&[][..], |mask| &mask.nodes);
         nodes.iter().copied().filter(move |&node| self.lanes.is_none_or(|lanes| lanes.delivers(at, node, level)))
     }
@@ -134,7 +141,7 @@ impl<'a> Packets<'a> {
     /// The tree of a sender's packets: each channel with the position of the one before it, and whether it delivers at its end. `None`
     /// if they run in a circle.
     pub(super) fn tree_of(self, sender: &Sender) -> Option<Vec<(ChannelId, Option<usize>, bool)>> {
-        let delivers = |channel| self.delivered(self.arrival(channel), sender.level).next().is_some();
+        let delivers = |channel| self.nodes(self.arrival(channel), sender.level).next().is_some();
         let first = self.onward(sender.arrival(), sender.level);
         let mut tree: Vec<(ChannelId, Option<usize>, bool)> =
             first.map(|channel| (channel, None, delivers(channel))).collect();
@@ -186,28 +193,34 @@ impl<'a> Packets<'a> {
     /// The report on a group whose switches are in these trees: O(switches + members).
     fn report_on_trees(self, trees: &HashMap<RouterId, usize>) -> GroupReport {
         let members = self.group.members();
-        let of = |node: NodeId| trees.get(&self.network.entry_of(node)).copied();
-        let reached: Vec<(NodeId, Option<usize>)> =
-            self.group.delivered().into_iter().map(|node| (node, of(node))).collect();
-        let senders: HashSet<Option<usize>> = members.iter().map(|&member| of(member)).collect();
+        let senders = self.group.senders();
+        let of = |target: Target| match target {
+            Target::Node(node) => trees.get(&self.network.entry_of(node)).copied(),
+            Target::Router(router) => trees.get(&router).copied(),
+        };
+        let reached: Vec<(Target, Option<usize>)> =
+            self.group.delivered().into_iter().map(|target| (target, of(target))).collect();
+        let sending: HashSet<Option<usize>> = senders.iter().map(|&node| of(Target::Node(node))).collect();
         // By tree, how many members it delivers to.
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for (node, tree) in &reached {
-            if let (Some(tree), Ok(_)) = (tree, members.binary_search(node)) {
+        for (target, tree) in &reached {
+            if let (Some(tree), Ok(_)) = (tree, members.binary_search(target)) {
                 *counts.entry(*tree).or_default() += 1;
             }
         }
         let count = |tree: Option<usize>| tree.and_then(|tree| counts.get(&tree).copied()).unwrap_or(0);
-        let furthest = members.iter().map(|&member| of(member)).rev().max_by_key(|&tree| count(tree)).flatten();
-        let is_reached = |node: NodeId| {
-            let place = reached.binary_search_by_key(&node, |&(node, _)| node);
+        let furthest =
+            senders.iter().map(|&node| of(Target::Node(node))).rev().max_by_key(|&tree| count(tree)).flatten();
+        let is_reached = |member: Target| {
+            let place = reached.binary_search_by_key(&member, |&(target, _)| target);
             furthest.is_some() && place.is_ok_and(|place| reached[place].1 == furthest)
         };
-        let alone = members.len() == 1;
-        let missing: Vec<NodeId> = members.iter().copied().filter(|&node| !alone && !is_reached(node)).collect();
+        let needs_none = senders.is_empty() || members.len() == 1;
+        let missing: Vec<Target> =
+            members.iter().copied().filter(|&member| !needs_none && !is_reached(member)).collect();
         let strangers =
-            reached.iter().filter(|(node, tree)| senders.contains(tree) && members.binary_search(node).is_err());
-        let strangers = strangers.map(|&(node, _)| node).collect();
+            reached.iter().filter(|(target, tree)| sending.contains(tree) && members.binary_search(target).is_err());
+        let strangers = strangers.map(|&(target, _)| target).collect();
         let dead =
             self.group.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
         let mut nowhere: Vec<(RouterId, u32)> = dead.collect();
@@ -226,7 +239,7 @@ impl<'a> Packets<'a> {
     /// The report by following the packets of each sender.
     pub(super) fn report_by_packets(self) -> GroupReport {
         let members = self.group.members();
-        let is_member: HashSet<NodeId> = members.iter().copied().collect();
+        let is_member: HashSet<Target> = members.iter().copied().collect();
         let mut report = GroupReport {
             mlid: self.group.mlid,
             members: members.clone(),
@@ -238,11 +251,13 @@ impl<'a> Packets<'a> {
             nowhere: Vec::new(),
         };
         let (mut doubled, mut strangers) = (HashSet::new(), HashSet::new());
-        let mut furthest: Option<(usize, HashSet<NodeId>)> = None;
-        for sender in self.senders() {
-            let mut got: HashMap<NodeId, u32> = HashMap::new();
+        let mut furthest: Option<(usize, HashSet<Target>)> = None;
+        let senders = self.senders();
+        let needs_none = senders.is_empty() || members.len() == 1;
+        for sender in senders {
+            let mut got: HashMap<Target, u32> = HashMap::new();
             let mut deliver =
-                |at: Arrival| self.delivered(at, sender.level).for_each(|node| *got.entry(node).or_default() += 1);
+                |at: Arrival| self.delivered(at, sender.level).for_each(|target| *got.entry(target).or_default() += 1);
             deliver(sender.arrival());
             match self.tree_of(&sender) {
                 Some(tree) => tree.iter().for_each(|&(channel, ..)| deliver(self.arrival(channel))),
@@ -262,14 +277,13 @@ impl<'a> Packets<'a> {
                     }
                 }
             }
-            let reached: HashSet<NodeId> = got.keys().copied().filter(|node| is_member.contains(node)).collect();
-            doubled.extend(
-                got.iter().filter(|&(node, &times)| times > 1 && is_member.contains(node)).map(|(&node, _)| node),
-            );
-            strangers.extend(got.keys().copied().filter(|node| !is_member.contains(node)));
+            let reached: HashSet<Target> = got.keys().copied().filter(|target| is_member.contains(target)).collect();
+            let again = got.iter().filter(|&(target, &times)| times > 1 && is_member.contains(target));
+            doubled.extend(again.map(|(&target, _)| target));
+            strangers.extend(got.keys().copied().filter(|target| !is_member.contains(target)));
             // A sender gets its own packets only if they come back; one that is not in the mask of its own switch is not reached by the others there.
-            let own = &sender.members[..];
-            let lacking = members.iter().filter(|&node| !(reached.contains(node) || own == [*node]));
+            let is_own = |member: &Target| matches!(sender.members[..], [only] if *member == Target::Node(only));
+            let lacking = members.iter().filter(|&member| !(reached.contains(member) || is_own(member)));
             if lacking.count() > 0 {
                 report.connected = false;
             }
@@ -278,8 +292,7 @@ impl<'a> Packets<'a> {
             }
         }
         let reached = furthest.map(|(_, reached)| reached).unwrap_or_default();
-        let alone = members.len() == 1;
-        report.missing = members.into_iter().filter(|node| !reached.contains(node) && !alone).collect();
+        report.missing = members.into_iter().filter(|member| !reached.contains(member) && !needs_none).collect();
         report.connected &= report.missing.is_empty();
         report.doubled = sorted(doubled);
         report.strangers = sorted(strangers);
@@ -311,8 +324,8 @@ impl<'a> Packets<'a> {
     }
 }
 
-fn sorted(nodes: HashSet<NodeId>) -> Vec<NodeId> {
-    let mut nodes: Vec<NodeId> = nodes.into_iter().collect();
-    nodes.sort_unstable();
-    nodes
+fn sorted(targets: HashSet<Target>) -> Vec<Target> {
+    let mut targets: Vec<Target> = targets.into_iter().collect();
+    targets.sort_unstable();
+    targets
 }

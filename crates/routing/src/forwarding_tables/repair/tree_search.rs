@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fixedbitset::FixedBitSet;
 use wormcast_network::watch::step;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::{NoRepair, ROOTS, SearchEnd};
 use crate::forwarding_tables::lanes::{Arrival, VirtualLanes};
@@ -25,9 +25,7 @@ impl Terminals {
         let component = components(network, |_| true);
         let mut all = Vec::new();
         for group in multicasts.groups() {
-            let members = group.members();
-            let mut switches: Vec<RouterId> = members.iter().map(|&node: &NodeId| network.router_of(node)).collect();
-            switches.dedup();
+            let switches = group.routers(network);
             if switches.iter().any(|switch| component[switch.index()] != component[switches[0].index()]) {
                 return Err(NoRepair::Disconnected(group.mlid));
             }

@@ -2,6 +2,8 @@
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 
+use super::Target;
+
 mod torus;
 mod weighed;
 
@@ -15,10 +17,21 @@ pub struct Branch {
     pub channels: Vec<ChannelId>,
     /// The members that it sends them to.
     pub members: Vec<NodeId>,
+    /// Whether it is a member itself.
+    pub own: bool,
+}
+
+impl Branch {
+    pub(super) fn add(&mut self, member: Target) {
+        match member {
+            Target::Node(node) => self.members.push(node),
+            Target::Router(_) => self.own = true,
+        }
+    }
 }
 
 /// A rule by which trees are built, each from the members of its group alone.
 pub trait TreeRule {
     /// What each switch of the tree does; nothing if there are too few members for a tree.
-    fn tree(&self, mlid: u16, members: &[NodeId]) -> Vec<(RouterId, Branch)>;
+    fn tree(&self, mlid: u16, members: &[Target]) -> Vec<(RouterId, Branch)>;
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use wormcast_network::input::input_name;
-use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric};
+use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, RouterId, as_fabric};
 
 use super::{Branch, TreeRule};
 use crate::forwarding_tables::opensm::Identities;
-use crate::forwarding_tables::{TablesContext, TablesError, text_of};
+use crate::forwarding_tables::{TablesContext, TablesError, Target, text_of};
 
 const EXPECTED: &str = "the description of a torus that torus-2QoS reads (`torus-2QoS.conf`): `torus 4 4 1` or `mesh …`, then lines such as `xp_link 0x200000 0x200001`";
 /// Dimensions of a torus.
@@ -246,13 +246,12 @@ impl Torus2QosTrees {
 }
 
 impl TreeRule for Torus2QosTrees {
-    fn tree(&self, mlid: u16, members: &[NodeId]) -> Vec<(RouterId, Branch)> {
+    fn tree(&self, mlid: u16, members: &[Target]) -> Vec<(RouterId, Branch)> {
         let fabric = &*self.fabric;
         let mut branches: BTreeMap<RouterId, Branch> = BTreeMap::new();
         for &member in members {
-            let mut at = fabric.router_of(member);
-            let branch = branches.entry(at).or_default();
-            branch.members.push(member);
+            let mut at = member.router(fabric);
+            branches.entry(at).or_default().add(member);
             // Where a branch is, the way to the root is.
             while let Some((before, dimension)) = self.before(self.places[at.index()]) {
                 let to = self.switches[&before];
@@ -373,7 +372,7 @@ fn lay_out(fabric: &Network, description: &Description, placed: &[(Place, Router
 
 #[cfg(test)]
 mod tests {
-    use wormcast_network::{FileFormat, NetworkBuilder, NetworkIbsim, NodeDetails, TopologySpec};
+    use wormcast_network::{FileFormat, NetworkBuilder, NetworkIbsim, NodeDetails, NodeId, TopologySpec};
 
     use super::*;
 
@@ -388,7 +387,7 @@ mod tests {
 
     /// Pairs of a switch and the one that it gets packets from.
     fn links(rule: &Torus2QosTrees, members: &[u32]) -> Vec<(u32, u32)> {
-        let members: Vec<NodeId> = members.iter().map(|&member| NodeId::new(member)).collect();
+        let members: Vec<Target> = members.iter().map(|&member| Target::Node(NodeId::new(member))).collect();
         let mut links: Vec<(u32, u32)> = Vec::new();
         for (router, branch) in rule.tree(0xc001, &members) {
             links.extend(branch.channels.iter().map(|&channel| (router.raw(), rule.fabric.to(channel).raw())));
@@ -465,7 +464,7 @@ mod tests {
         }
         let network = FileFormat::Fabric.parse("two", &NetworkIbsim(&builder.build().unwrap()).to_string()).unwrap();
         let rule = torus(&network, "torus 2 1 1\nxp_link 0x200000 0x200001").unwrap();
-        let members: Vec<NodeId> = network.node_ids().collect();
+        let members: Vec<Target> = network.node_ids().map(Target::Node).collect();
         let mut ports: Vec<u32> =
             network.outputs(RouterId::new(0)).filter_map(|channel| network.port_of(channel)).collect();
         ports.sort_unstable();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::{Branch, TreeRule};
 use crate::forwarding_tables::hop_matrix::HopMatrix;
@@ -194,13 +194,13 @@ fn add_paths(
 }
 
 impl TreeRule for WeighedTrees {
-    fn tree(&self, _: u16, members: &[NodeId]) -> Vec<(RouterId, Branch)> {
+    fn tree(&self, _: u16, members: &[Target]) -> Vec<(RouterId, Branch)> {
         let Some(root) = self.roots.root(members) else { return Vec::new() };
         let by = self.reached(root);
         let mut branches: BTreeMap<RouterId, Branch> = BTreeMap::new();
         for &member in members {
-            let mut at = self.fabric.router_of(member);
-            branches.entry(at).or_default().members.push(member);
+            let mut at = member.router(&self.fabric);
+            branches.entry(at).or_default().add(member);
             while let Some(channel) = by[self.place[at.index()]] {
                 branches.entry(at).or_default().channels.push(self.fabric.reverse(channel));
                 at = self.fabric.from(channel);
@@ -353,7 +353,7 @@ mod tests {
             let groups = MulticastTables::empty(network).with_members(&tables, "groups", &text).unwrap();
             let built = groups.with_trees(&rule);
             assert!(built.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()));
-            let root = rule.roots.root(&network.node_ids().collect::<Vec<_>>()).unwrap();
+            let root = rule.roots.root(&network.node_ids().map(Target::Node).collect::<Vec<_>>()).unwrap();
             let by = rule.reached(root);
             let mut distances = vec![u64::MAX; network.routers()];
             distances[root.index()] = 0;

@@ -420,14 +420,15 @@ pub(crate) fn expect_trees(simulated: &Simulated<'_>, expected: &str, what: &str
     assert_eq!(simulated.read("opensm.mcfdbs"), expected, "{what}");
 }
 
-/// Groups that hosts of a fabric join while `OpenSM` serves it, as a file of groups.
+/// Groups that hosts of a fabric join while `OpenSM` serves it, and now and then a switch, as a file of groups.
 pub(crate) fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &mut Random) -> String {
     let mut members: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     let groups: Vec<u32> = (1..=1 + random.below(3)).collect();
     // An adapter whose ports are two nodes joins with its first.
     let hosts = fabric.node_ids().filter_map(|node| fabric.node_name(node)).filter(|name| !name.contains('['));
-    for host in hosts {
-        let joins: Vec<_> = groups.iter().map(|&group| (group, None)).filter(|_| random.below(3) == 0).collect();
+    let switches = fabric.router_ids().filter_map(|router| fabric.router_name(router));
+    for (host, one_in) in hosts.map(|host| (host, 3)).chain(switches.map(|switch| (switch, 6))) {
+        let joins: Vec<_> = groups.iter().map(|&group| (group, None)).filter(|_| random.below(one_in) == 0).collect();
         if joins.is_empty() {
             continue;
         }

@@ -16,9 +16,10 @@ use crate::routing::{
 };
 
 /// The files of a repair; not all are always written.
-pub(super) const WRITTEN: [&str; 9] = [
+pub(super) const WRITTEN: [&str; 10] = [
     "lfts",
     "lid-matrix",
+    "guid2lid",
     "opensm.mcfdbs",
     "groups",
     "lanes",
@@ -198,14 +199,21 @@ pub(super) fn write_repair(
         links: BeforeAfter { before: before.0, after: after.0 },
         hops: BeforeAfter { before: before.1, after: after.1 },
     });
-    let mut files: Vec<(&'static str, String)> =
-        vec![("lfts", NetworkLfts::new(&repair.tables).map_err(Failure::bad_input)?.to_string())];
+    let lfts = NetworkLfts::new(&repair.tables).map_err(Failure::bad_input)?;
+    let mut files: Vec<(&'static str, String)> = vec![("lfts", lfts.to_string())];
     if let Some(matrix) = &repair.matrix {
         files.push(("lid-matrix", matrix.text(&repair.tables).map_err(Failure::bad_input)?));
+        // Those that the given tables leave open are the same in both.
+        let given = NetworkLfts::new(tables).map_err(Failure::bad_input)?;
+        let addresses = given.guid2lid().map_err(Failure::bad_input)?;
+        files.extend(addresses.map(|text| ("guid2lid", text)));
     }
     if !repair.multicasts.groups().is_empty() {
-        files.push(("opensm.mcfdbs", NetworkMcfdbs::new(&repair.multicasts).map_err(Failure::bad_input)?.to_string()));
-        files.push(("groups", repair.multicasts.members_text()));
+        let trees = NetworkMcfdbs::new(&repair.multicasts).map_err(Failure::bad_input)?.to_string();
+        let members = repair.multicasts.members_text(&repair.tables).map_err(Failure::bad_input)?;
+        // Of groups that nobody is in there may be nothing to say.
+        let said = [("opensm.mcfdbs", trees), ("groups", members)];
+        files.extend(said.into_iter().filter(|(_, text)| !text.is_empty()));
     }
     if !levels.is_empty() {
         files.push(("lanes", levels));
