@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wormcast_network::split_mix::mix;
-use wormcast_network::{ChannelId, Network, RouterId, parse_node};
+use wormcast_network::{ChannelId, Network, RouterId, parse_node, routers_named};
 use wormcast_routing::Root;
 
 /// Links that failed before a run, and which nodes know of them (paper 5, section 7).
@@ -126,13 +126,20 @@ impl Faults {
     /// If the text names no link that has not failed, or several that do not have the same ends.
     pub fn fail(&mut self, network: &Network, text: &str) -> Result<(), FaultError> {
         let node = |text: &str| parse_node(network, text).ok();
-        // Names may have hyphens.
-        let router = |text: &str| match Root::parse(network, text) {
-            Ok(Root::Router(router)) => Some(router),
-            _ => node(text).filter(|_| network.has_one_node_each()).map(|node| network.router_of(node)),
+        // Names may have hyphens, and several routers may have one.
+        let routers = |text: &str| match Root::parse(network, text) {
+            Ok(Root::Router(router)) => vec![router],
+            _ => {
+                let own = node(text).filter(|_| network.has_one_node_each()).map(|node| network.router_of(node));
+                own.map_or_else(|| routers_named(network, text).collect(), |router| vec![router])
+            }
         };
-        let ends = text.match_indices('-').filter_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));
-        let mut readings: Vec<(RouterId, RouterId)> = ends.collect();
+        let router = |text: &str| routers(text).first().copied();
+        let mut readings: Vec<(RouterId, RouterId)> = Vec::new();
+        for (at, _) in text.match_indices('-') {
+            let to = routers(&text[at + 1..]);
+            readings.extend(routers(&text[..at]).into_iter().flat_map(|from| to.iter().map(move |&to| (from, to))));
+        }
         let mut joined = readings.clone();
         joined.retain(|&(from, to)| from != to && network.outputs(from).any(|link| network.to(link) == to));
         // One link may have several names: those of its routers, and those of their nodes.
@@ -309,6 +316,26 @@ mod tests {
         Faults::default().fail(&fabric, "a-b-c").unwrap();
         let neither = failed(&["a", "x", "b-c", "y"]).unwrap_err();
         assert!(neither.contains("has no link between routers a and b-c"), "{neither}");
+    }
+
+    /// A name that several routers have is a link's only where one of them is joined to the other end.
+    #[test]
+    fn names_of_several_routers() {
+        let text = r#"{"nodes":[{"id":0,"label":"y"},{"id":1,"label":"x"},{"id":2,"label":"z"},{"id":3,"label":"x"},{"id":4,"label":"w"}],
+            "edges":[{"source":0,"target":1},{"source":1,"target":2},{"source":2,"target":3},{"source":3,"target":4},{"source":0,"target":3}]}"#;
+        let network = wormcast_network::FileFormat::NodeLink.parse("amb.json", text).unwrap();
+        let failed = |text: &str| {
+            let mut faults = Faults::default();
+            let error = faults.fail(&network, text).err().map(|error| error.to_string());
+            error.map_or_else(|| Ok(network.to(faults.links[0]).raw()), Err)
+        };
+        assert_eq!(failed("w-x"), Ok(3));
+        let both = failed("y-x").unwrap_err();
+        assert!(both.ends_with("give the numbers of the routers, `0-1` or `0-3`"), "{both}");
+        let root = Root::parse(&network, "x").unwrap_err().to_string();
+        assert_eq!(root, "`x` is the name of routers 1 and 3: use a number");
+        let start = wormcast_routing::parse_start(&network, "x").unwrap_err().to_string();
+        assert_eq!(start, root);
     }
 
     /// Switches without nodes have links, too: numbers are those of routers.

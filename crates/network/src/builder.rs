@@ -308,7 +308,8 @@ impl NetworkBuilder {
         }
         let network = Network::from_ports(self.name, self.routers, &self.links, &self.link_ports);
         let mut details = Details::default();
-        if !self.link_delays.is_empty() {
+        // Links of one cycle are what links are of which nothing is said.
+        if self.link_delays.iter().any(|&cycles| cycles > 1) {
             self.link_delays.resize(self.links.len(), 1);
             details.link_delays = Network::delays_of(self.routers, &self.links, &self.link_ports, &self.link_delays);
         }

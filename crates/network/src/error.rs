@@ -117,6 +117,16 @@ pub enum NodeError {
         /// The second.
         second: u32,
     },
+    /// Several routers have this name.
+    #[error("`{given}` is the name of routers {first} and {second}: use a number")]
+    AmbiguousRouter {
+        /// The text given.
+        given: String,
+        /// The first router of that name.
+        first: u32,
+        /// The second.
+        second: u32,
+    },
     /// A node number beyond the network.
     #[error("node {} is out of range: {network} has nodes 0 to {last}", short(given))]
     OutOfRange {

@@ -89,7 +89,9 @@ pub use memory::{
     require_memory, require_room_to_start, resident_memory,
 };
 pub use network::{AdapterPort, Coordinates, Network};
-pub use node_list::{is_all_nodes, misleading_name, parse_node, parse_node_list, parse_router};
+pub use node_list::{
+    is_all_nodes, misleading_name, parse_node, parse_node_list, parse_router, router_named, routers_named,
+};
 pub use ports::{ChannelKind, ChannelSpace, MAX_NODE_PORTS, Ports};
 pub use topologies::dragonfly::Dragonfly;
 pub use topologies::graph_spec::GraphSpec;

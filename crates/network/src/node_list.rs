@@ -14,8 +14,11 @@ use crate::text::nearest;
 /// If the text is none of these, or names no node of the network, or several.
 pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     let given = text.trim();
-    if let Some(node) = node_named(network, given)? {
-        return Ok(node);
+    // A name may begin or end with blanks.
+    for name in [text, given] {
+        if let Some(node) = node_named(network, name)? {
+            return Ok(node);
+        }
     }
     numbered(network, given, network.nodes()).map(NodeId::new)
 }
@@ -23,14 +26,34 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
 /// Reads one router: in a grid its number or its coordinates, elsewhere one of its nodes, as [`parse_node`] does, or its own name.
 ///
 /// # Errors
-/// If the text is none of these.
+/// If the text is none of these, or the name of several.
 pub fn parse_router(network: &Network, text: &str) -> Result<RouterId, NodeError> {
     if network.shape().grid().is_some() {
         numbered(network, text.trim(), network.routers()).map(RouterId::new)
     } else {
-        let is_called = |&router: &RouterId| network.router_name(router) == Some(text.trim());
         let node = parse_node(network, text).map(|node| network.router_of(node));
-        node.or_else(|error| network.router_ids().find(is_called).ok_or(error))
+        node.or_else(|error| router_named(network, text)?.ok_or(error))
+    }
+}
+
+/// The routers of this name, in order; blanks around it are its own if there are such names.
+pub fn routers_named<'n>(network: &'n Network, text: &'n str) -> impl Iterator<Item = RouterId> + 'n {
+    let of = move |name: &'n str| network.router_ids().filter(move |&router| network.router_name(router) == Some(name));
+    let name = if of(text).next().is_some() { text } else { text.trim() };
+    of(name)
+}
+
+/// The router of this name, if there is one.
+///
+/// # Errors
+/// If there are several.
+pub fn router_named(network: &Network, text: &str) -> Result<Option<RouterId>, NodeError> {
+    let mut named = routers_named(network, text);
+    match (named.next(), named.next()) {
+        (Some(first), Some(second)) => {
+            Err(NodeError::AmbiguousRouter { given: text.trim().to_owned(), first: first.raw(), second: second.raw() })
+        }
+        (router, _) => Ok(router),
     }
 }
 
@@ -306,5 +329,27 @@ mod tests {
             assert!(message.ends_with("such as `0,0`; nodes of a list are separated by `;`"), "{message}");
         }
         assert_eq!(of_list("1,2;x"), message("x"), "there is nothing to separate");
+    }
+
+    #[test]
+    fn names_with_blanks_and_names_of_several() {
+        let mut builder = crate::NetworkBuilder::new("amb.json");
+        for name in ["y", "x", "B ", " x", "x", "B"] {
+            builder.router(name).unwrap();
+        }
+        let network = builder.build().unwrap();
+        let router = |text| parse_router(&network, text).map(|router| router.raw()).map_err(|error| error.to_string());
+        assert_eq!(["y", " y ", "B ", " x", "B", "B  ", "3"].map(router), [0, 0, 2, 3, 5, 5, 3].map(Ok));
+        assert_eq!(parse_node_list(&network, "y;B ; x").unwrap(), [0, 2, 3].map(NodeId::new));
+        assert_eq!(router("x").unwrap_err(), "`x` is the name of routers 1 and 4: use a number");
+        assert_eq!(
+            parse_node(&network, "x").unwrap_err().to_string(),
+            "`x` is the name of nodes 1 and 4: use a number"
+        );
+        assert_eq!(
+            router_named(&network, "x").unwrap_err().to_string(),
+            "`x` is the name of routers 1 and 4: use a number"
+        );
+        assert_eq!(routers_named(&network, "x").map(RouterId::raw).collect::<Vec<_>>(), [1, 4]);
     }
 }

@@ -467,7 +467,7 @@ router \"right\"
     assert!(message("\"a\" to \"right\" link 3").starts_with("own:3: there is no link 3 from `left` to `right`"));
     assert!(message("\"b[2]\" here").starts_with("own:3: `b[2]` is attached to `right`"));
     assert!(message("\"a\" port 9").starts_with("own:3: `left` has no port 9: it has 8;"));
-    assert!(message("\"a\" address 99999999999 here").starts_with("own:3: an address is a number from 0 to 65535;"));
+    assert!(message("\"a\" address 99999999999 here").starts_with("own:3: an address is a number from 1 to 49151;"));
     assert!(message("\"a\" here there").starts_with("own:3: there is more in the line"));
     assert!(message("\"a\"").starts_with("own:3: `to`, `here`, `at` or `port` is missing"));
     assert!(message("\"a here").starts_with("own:3: a name without its closing quote"));

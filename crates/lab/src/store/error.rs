@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use super::remains::is_cut;
 use super::rows::DamagedRow;
 use super::{APPLICATION_ID, SCHEMA_VERSION};
 
@@ -144,6 +145,9 @@ fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
         }
         Some(ErrorCode::DiskFull) => StoreProblem::Full,
         Some(ErrorCode::ReadOnly) => StoreProblem::ReadOnly,
+        Some(ErrorCode::SystemIoFailure) if is_cut(&error) => {
+            StoreProblem::Corrupt("the file ends where there should be more of it".to_owned())
+        }
         Some(ErrorCode::SystemIoFailure) => StoreProblem::Disk(reason),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             // The operating system's own words are clearer, if it has any. What cannot be opened is not open already, so that no

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use rusqlite::{ErrorCode, Statement, params};
+use rusqlite::{ErrorCode, Statement, ffi, params};
 
 use super::error::failure;
 use super::rows::{COLUMNS, DamagedRow, Row};
@@ -58,9 +58,14 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Whether the database has found a damaged page.
+/// Whether the database has found a damaged page, or the end of the file within one.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) || is_cut(error)
+}
+
+/// Whether the file ends within a page.
+pub(super) fn is_cut(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHORT_READ)
 }
 
 impl Store {

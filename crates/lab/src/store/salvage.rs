@@ -22,6 +22,13 @@ const PAGES: std::ops::Range<usize> = 28..32;
 const HEADER: usize = 100;
 
 impl Store {
+    /// Whether its file ends within a page, as no store does that has not been cut.
+    pub fn is_cut(&self) -> bool {
+        let page = self.connection.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0)).map(u64::from);
+        let length = fs::metadata(&self.path).map(|file| file.len());
+        page.is_ok_and(|page| page > 0 && length.is_ok_and(|length| length % page > 0))
+    }
+
     /// Opens a store that [`read`](Self::read) finds damaged, for a [merge](Self::merge) of what is left of it. The file stays as it is: a copy is opened, in
     /// which the fixed part of the header is what it has to be, and pages that are cut off are empty.
     ///

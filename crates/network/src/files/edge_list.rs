@@ -9,6 +9,7 @@ use crate::builder::NetworkBuilder;
 use crate::error::TopologyError;
 use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
+use crate::topologies::link_classes::MAX_LINK_DELAY;
 use crate::topologies::spec::MAX_ROUTERS;
 
 const EXPECTED: &str = "two router numbers, as in `0 1`, with the link's cycles behind them if it takes more than one, as in `0 1 3`, or a comment after `#`";
@@ -44,7 +45,7 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyE
         if let Some(word) = delay {
             let cycles = word.parse().map_err(|_| {
                 let shown = word.replace(char::is_control, "\u{fffd}");
-                file.error(line, format!("`{shown}` is not a number of cycles"))
+                file.error(line, format!("`{shown}` is not a number of cycles from 1 to {MAX_LINK_DELAY}"))
             })?;
             builder.delay(cycles).map_err(|error| file.error(line, error))?;
         }
@@ -137,7 +138,10 @@ mod tests {
         assert!(message("0 1\n1 \u{1b}x\n").starts_with("bad:2: `\u{fffd}x` is not a router number"));
         assert!(message("0 1\n1 x\n").starts_with("bad:2: `x` is not a router number; expected two router numbers"));
         assert!(message("0 1 2 3").starts_with("bad:1: found 4 words"));
-        assert!(message("0 1\n1 2 x").starts_with("bad:2: `x` is not a number of cycles; expected two router numbers"));
+        assert!(
+            message("0 1\n1 2 x")
+                .starts_with("bad:2: `x` is not a number of cycles from 1 to 4096; expected two router numbers")
+        );
         assert!(message("0 1 0").starts_with("bad:1: a link's delay of 0 cycles is out of range: expected 1 to 4096"));
         assert!(message("0 1 -3").starts_with("bad:1: `-3` is not a number of cycles"));
         assert!(message("0 1\n3 3").starts_with("bad:2: router 3 is joined to itself"));
@@ -150,5 +154,13 @@ mod tests {
     fn a_network_in_two_parts_has_no_diameter() {
         let network = parse_edge_list("parts", "0 1\n2 3\n").unwrap();
         assert!(!network.distances().connected);
+    }
+
+    #[test]
+    fn links_of_one_cycle_are_links_without_a_delay() {
+        let one = parse_edge_list("one", "0 1 1\n1 2 1\n").unwrap();
+        assert!(!one.has_link_delays() && links(&one).all(|link| one.link_delay(link).is_none()));
+        let message = parse_edge_list("one", "0 1 5000000000\n").unwrap_err().to_string();
+        assert!(message.starts_with("one:1: `5000000000` is not a number of cycles from 1 to 4096"), "{message}");
     }
 }

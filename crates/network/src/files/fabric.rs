@@ -115,6 +115,8 @@ fn join(
     // What is at each port, by device and port: known from either end.
     let mut joined: HashMap<(usize, u32), (usize, u32)> = HashMap::new();
     let mut hosts: Vec<Host> = Vec::new();
+    // The identifiers of ports, which a cable's two ends may both tell.
+    let mut told: HashMap<(usize, u32), (u64, usize)> = HashMap::new();
     for (index, device) in devices.iter().enumerate() {
         for cable in &device.cables {
             let error = |problem: String| file.error(cable.line, problem);
@@ -127,6 +129,16 @@ fn join(
             }
             let (here, there) = ((index, cable.port), (remote, cable.remote_port));
             let name = |(device, port): (usize, u32)| format!("port {port} of `{}`", devices[device].id);
+            for (end, guid) in [(here, cable.guid), (there, cable.remote_guid)] {
+                let Some(guid) = guid else { continue };
+                let (known, first) = *told.entry(end).or_insert((guid, cable.line));
+                if known != guid {
+                    return Err(error(format!(
+                        "{} has the identifier {guid:#x} here, and {known:#x} in line {first}",
+                        name(end)
+                    )));
+                }
+            }
             match joined.get(&here) {
                 Some(&known) if known == there => continue,
                 Some(&known) => {
@@ -552,5 +564,20 @@ mod tests {
         assert!(with("Hca 1 \"H2\"\n[1] \"S1\"[7](12345678901234567)").starts_with("x:7: `12345678901234567` is no"));
         assert!(message("[1] \"S1\"[1]").starts_with("x:1: a cable before the first switch or adapter"));
         assert!(message("Switch 8 \"S1\"\n").starts_with("x:1: no host adapter is connected to a switch"));
+    }
+
+    #[test]
+    fn both_ends_of_a_cable_tell_the_same_identifiers() {
+        let fabric = |there: &str, here: &str| {
+            let text = format!(
+                "Switch 4 \"S\"\n[2] \"H\"[1]{there}\n[3] \"G\"[1]\nHca 1 \"H\"\n[1]{here} \"S\"[2]\nHca 1 \"G\"\n"
+            );
+            parse("x", &text).map(|network| network.node_guid(NodeId::new(0))).map_err(|error| error.to_string())
+        };
+        for (there, here) in [("(31)", ""), ("", "(31)"), ("(31)", "(31)")] {
+            assert_eq!(fabric(there, here), Ok(Some(0x31)));
+        }
+        let wrong = fabric("(31)", "(41)").unwrap_err();
+        assert!(wrong.starts_with("x:5: port 1 of `H` has the identifier 0x41 here, and 0x31 in line 2"), "{wrong}");
     }
 }

@@ -61,10 +61,59 @@ enum Open {
     Edge(Edge),
 }
 
-#[derive(Default)]
+impl Open {
+    /// Takes the value of an attribute, if it is one that matters.
+    fn set(&mut self, about: &str, whole: &str) -> Result<(), String> {
+        let text = whole.trim();
+        // Blanks belong to a name, unless they come with the line breaks of an indented file.
+        let named = if whole.contains(['\n', '\r']) { text } else { whole };
+        match self {
+            Self::Vertex { label, name, is_node, at, .. } => match about {
+                "latitude" | "Latitude" => at.latitude = coordinate(about, text)?,
+                "longitude" | "Longitude" => at.longitude = coordinate(about, text)?,
+                "x" => at.x = coordinate(about, text)?,
+                "y" => at.y = coordinate(about, text)?,
+                "label" => *label = Some(named.to_owned()),
+                "name" => *name = Some(named.to_owned()),
+                "kind" => *is_node = vertices::is_node(text)?,
+                _ => {}
+            },
+            Self::Edge(edge) => {
+                let wrong = |expected: &str| format!("`{about}` is `{text}`: expected {expected}");
+                let port = match about {
+                    "source_port" => &mut edge.ports[0],
+                    "target_port" => &mut edge.ports[1],
+                    vertices::DELAY => {
+                        edge.delay = Some(text.parse().map_err(|_| wrong(vertices::CYCLES))?);
+                        return Ok(());
+                    }
+                    _ => return Ok(()),
+                };
+                *port = Some(text.parse().map_err(|_| wrong(vertices::PORT_NUMBER))?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value of an attribute where an element does not say it.
+#[derive(Clone)]
+struct Default {
+    about: String,
+    /// `node`, `edge`, or `all`.
+    domain: String,
+    value: String,
+}
+
+#[derive(std::default::Default)]
 struct Document {
     /// What `data` elements are about, by their key.
     keys: HashMap<String, String>,
+    /// The key that is being read.
+    key: Option<Default>,
+    defaults: Vec<Default>,
+    /// The attributes that the open element has itself.
+    said: Vec<String>,
     vertices: Vertices,
     seen_graph: bool,
     directed: bool,
@@ -134,6 +183,8 @@ impl Document {
                 if matches!(domain.as_str(), "node" | "edge" | "all" | "")
                     && let Some(id) = attribute(tag, "id")?
                 {
+                    let known = if about.is_empty() { id.clone() } else { about.clone() };
+                    self.key = Some(Default { about: known, domain, value: String::new() });
                     self.keys.insert(id, about);
                 }
             }
@@ -174,6 +225,7 @@ impl Document {
                 self.open = Some(Open::Edge(Edge { ends, ports: [None; 2], delay: None, directed, line }));
             }
             b"hyperedge" => return Err("hyperedges join more than two vertices, which links cannot".to_owned()),
+            b"default" if self.key.is_some() => self.data = Some((String::new(), String::new())),
             b"data" if self.open.is_some() => {
                 let key = attribute(tag, "key")?.unwrap_or_default();
                 let about = self.keys.get(&key).filter(|about| !about.is_empty()).unwrap_or(&key).clone();
@@ -182,6 +234,18 @@ impl Document {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The element that ends, with the defaults of what it does not say itself.
+    fn with_defaults(&mut self, domain: &str) -> Result<Option<Open>, String> {
+        let said = std::mem::take(&mut self.said);
+        if let Some(open) = &mut self.open {
+            let holds = |default: &&Default| default.domain == domain || matches!(default.domain.as_str(), "all" | "");
+            for default in self.defaults.iter().filter(holds).filter(|default| !said.contains(&default.about)) {
+                open.set(&default.about, &default.value)?;
+            }
+        }
+        Ok(self.open.take())
     }
 
     fn in_graph(&self, what: &str) -> Result<(), String> {
@@ -195,38 +259,22 @@ impl Document {
         match name {
             b"data" => {
                 let Some((about, whole)) = self.data.take() else { return Ok(()) };
-                let text = whole.trim();
-                // Blanks belong to a name, unless they come with the line breaks of an indented file.
-                let named = if whole.contains(['\n', '\r']) { text } else { &whole };
-                match &mut self.open {
-                    Some(Open::Vertex { label, name, is_node, at, .. }) => match about.as_str() {
-                        "latitude" | "Latitude" => at.latitude = coordinate(&about, text)?,
-                        "longitude" | "Longitude" => at.longitude = coordinate(&about, text)?,
-                        "x" => at.x = coordinate(&about, text)?,
-                        "y" => at.y = coordinate(&about, text)?,
-                        "label" => *label = Some(named.to_owned()),
-                        "name" => *name = Some(named.to_owned()),
-                        "kind" => *is_node = vertices::is_node(text)?,
-                        _ => {}
-                    },
-                    Some(Open::Edge(edge)) => {
-                        let wrong = |expected: &str| format!("`{about}` is `{text}`: expected {expected}");
-                        let port = match about.as_str() {
-                            "source_port" => &mut edge.ports[0],
-                            "target_port" => &mut edge.ports[1],
-                            vertices::DELAY => {
-                                edge.delay = Some(text.parse().map_err(|_| wrong(vertices::CYCLES))?);
-                                return Ok(());
-                            }
-                            _ => return Ok(()),
-                        };
-                        *port = Some(text.parse().map_err(|_| wrong(vertices::PORT_NUMBER))?);
-                    }
-                    None => {}
+                self.said.push(about.clone());
+                self.open.as_mut().map_or(Ok(()), |open| open.set(&about, &whole))
+            }
+            b"default" => {
+                let (Some(key), Some((_, value))) = (&self.key, self.data.take()) else { return Ok(()) };
+                // Editors write empty ones.
+                if !value.trim().is_empty() {
+                    self.defaults.push(Default { value, ..key.clone() });
                 }
                 Ok(())
             }
-            b"node" => match self.open.take() {
+            b"key" => {
+                self.key = None;
+                Ok(())
+            }
+            b"node" => match self.with_defaults("node")? {
                 Some(Open::Vertex { id, label, name, is_node, at, line }) => {
                     let label = label.or(name).unwrap_or_default();
                     self.vertices.declare(&id, Attributes { label, is_node, coordinates: at.coordinates() }, line)
@@ -236,7 +284,7 @@ impl Document {
                     Ok(())
                 }
             },
-            b"edge" => match self.open.take() {
+            b"edge" => match self.with_defaults("edge")? {
                 Some(Open::Edge(edge)) => self.vertices.join(edge),
                 open => {
                     self.open = open;
@@ -376,5 +424,36 @@ mod tests {
         );
         assert!(parse("x", "<graphml>").unwrap_err().to_string().contains("the file ends inside of `graphml`"));
         assert!(parse("x", &"<graphml>".repeat(100)).unwrap_err().to_string().contains("nested deeper than 64"));
+    }
+
+    /// What an element does not say it has by default.
+    #[test]
+    fn defaults_of_keys_hold() {
+        let text = "<graphml><key id='d' for='edge' attr.name='delay_cycles'><default>3</default></key>\
+                    <key id='k' for='node' attr.name='kind'><default>node</default></key>\
+                    <key id='l' attr.name='label'><default> a b</default></key>\
+                    <key id='x' for='node' attr.name='x'><default/></key>\
+                    <key id='w' for='edge' attr.name='weight'><default>none</default></key>\
+                    <graph edgedefault='undirected'><node id='r'><data key='k'>router</data></node>\
+                    <node id='s'><data key='k'>router</data><data key='l'>S</data></node>\
+                    <node id='h'/><edge source='r' target='s'/><edge source='r' target='s'><data key='d'>5</data></edge>\
+                    EDGE</graph></graphml>";
+        let of_node = "<edge source='r' target='h'/>";
+        // A delay is for links between routers alone, and a default is one as well.
+        let refused = parse("x", &text.replace("EDGE", of_node)).unwrap_err().to_string();
+        assert!(refused.contains("`delay_cycles` is of links between routers"), "{refused}");
+        let none = text.replace("EDGE", "").replace("<node id='h'/>", "");
+        let network = parse("x", &none).unwrap();
+        let delays: Vec<_> = network.outputs(RouterId::new(0)).map(|link| network.link_delay(link)).collect();
+        assert_eq!(delays, [Some(3), Some(5)]);
+        let names = [0, 1].map(|router| network.router_name(RouterId::new(router)));
+        assert_eq!((names, network.coordinates(RouterId::new(0))), ([Some(" a b"), Some("S")], None));
+        let wrong = parse("x", &none.replace("<default>3", "<default>three")).unwrap_err().to_string();
+        assert!(
+            wrong.contains("`delay_cycles` is `three`: expected a whole number of cycles from 1 to 4096"),
+            "{wrong}"
+        );
+        let hosts = text.replace("<default>3</default>", "").replace("EDGE", of_node);
+        assert_eq!(parse("x", &hosts).unwrap().nodes(), 1);
     }
 }

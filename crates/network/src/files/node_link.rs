@@ -1,6 +1,7 @@
 //! `NetworkX` node-link JSON.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,12 +22,19 @@ const EXPECTED: &str = "node-link JSON: an object with `nodes`, each with an `id
 struct Document<'t> {
     #[serde(default)]
     directed: bool,
+    #[serde(default = "yes")]
+    multigraph: bool,
     #[serde(borrow)]
     nodes: Vec<&'t RawValue>,
     #[serde(borrow)]
     links: Option<Vec<&'t RawValue>>,
     #[serde(borrow)]
     edges: Option<Vec<&'t RawValue>>,
+}
+
+/// What is taken for granted of a file that does not say it.
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -67,6 +75,7 @@ struct Joined {
     source_port: Option<Value>,
     target_port: Option<Value>,
     delay_cycles: Option<Value>,
+    directed: Option<bool>,
 }
 
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
@@ -105,6 +114,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         vertices.declare(&id, Attributes { label, is_node, coordinates }, line).map_err(error)?;
     }
     lines = Lines { text, line: 1, counted: 0 };
+    // In a graph without parallel edges, the line of each.
+    let mut alone = HashMap::new();
     for (index, raw) in edges.into_iter().enumerate() {
         let line = lines.of(raw);
         let error = |problem: String| file.error(line, format!("edge {index}: {problem}"));
@@ -117,7 +128,17 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
             whole("target_port", edge.target_port, PORT_NUMBER).map_err(error)?,
         ];
         let delay = whole(DELAY, edge.delay_cycles, CYCLES).map_err(error)?;
-        vertices.join(Edge { ends, ports, delay, directed: document.directed, line }).map_err(error)?;
+        let directed = edge.directed.unwrap_or(document.directed);
+        if !document.multigraph {
+            let pair = if directed { ends } else { [ends[0].min(ends[1]), ends[0].max(ends[1])] };
+            if let Some(first) = alone.insert((directed, pair), line) {
+                let [a, b] = [&edge.source, &edge.target];
+                return Err(error(format!(
+                    "`{a}` and `{b}` are joined already, in line {first}, and `multigraph` is false: links that are parallel need `\"multigraph\": true`"
+                )));
+            }
+        }
+        vertices.join(Edge { ends, ports, delay, directed, line }).map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
 }
@@ -149,9 +170,15 @@ fn wrong_kind(text: &str) -> Option<String> {
         let value = document.get(key).filter(|value| kind(value) != expected)?;
         Some(format!("`{key}` is {}: expected {expected}", kind(value)))
     };
-    [("directed", "true or false"), ("nodes", "a list"), ("edges", "a list"), ("links", "a list")]
-        .into_iter()
-        .find_map(wrong)
+    [
+        ("directed", "true or false"),
+        ("multigraph", "true or false"),
+        ("nodes", "a list"),
+        ("edges", "a list"),
+        ("links", "a list"),
+    ]
+    .into_iter()
+    .find_map(wrong)
 }
 
 /// An id as text: numbers, strings and lists of them are all different.
@@ -330,7 +357,7 @@ mod tests {
         assert!(edges("{\"source\": 0}").starts_with("x:5: edge 0: missing field `target`"));
         for value in ["-4", "2.5", "1e2", "\"x\"", "99999999999"] {
             for (key, expected) in [
-                ("delay_cycles", "a whole number of cycles, at least 1"),
+                ("delay_cycles", "a whole number of cycles from 1 to 4096"),
                 ("source_port", "the number of a port, from 0 on"),
             ] {
                 let said = edges(&format!("{{\"source\": 0, \"target\": 1, \"{key}\": {value}}}"));
@@ -352,5 +379,81 @@ mod tests {
         );
         assert!(kind("swich").contains("vertex 0: there is no kind `swich`: expected one of router, node"));
         assert!(edges("{\"source\": 0, \"target\": 11}").contains("vertex `11`"));
+    }
+
+    /// A graph of two routers with these edges.
+    fn pair(directed: bool, edges: &[&str]) -> Result<Arc<Network>, String> {
+        let text = format!(
+            "{{\"directed\": {directed}, \"nodes\": [{{\"id\": 0}}, {{\"id\": 1}}],\n\"edges\": [\n{}]}}",
+            edges.join(",\n")
+        );
+        parse("x", &text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn directed_edges_find_the_one_back_by_delay_and_ports() {
+        let edge = |from: u32, delay: u32, ports: [u32; 2]| {
+            let [p, q] = ports;
+            format!(
+                r#"{{"source": {from}, "target": {}, "delay_cycles": {delay}, "source_port": {p}, "target_port": {q}}}"#,
+                1 - from
+            )
+        };
+        let read = |edges: [String; 4]| pair(true, &edges.each_ref().map(String::as_str));
+        let undirected = pair(false, &[&edge(0, 3, [1, 4]), &edge(0, 5, [2, 3])]).unwrap();
+        let links = |network: &Network| {
+            let ports =
+                |link| (network.port_of(link), network.port_of(network.reverse(link)), network.link_delay(link));
+            links(network).map(ports).collect::<Vec<_>>()
+        };
+        let [first, second] = [edge(0, 3, [1, 4]), edge(0, 5, [2, 3])];
+        // Edges back may come in any order, with ports of their own ends, or as NetworkX copies them.
+        for back in [[edge(1, 3, [4, 1]), edge(1, 5, [3, 2])], [edge(1, 3, [1, 4]), edge(1, 5, [2, 3])]] {
+            let [one, other] = back;
+            for edges in [
+                [first.clone(), second.clone(), one.clone(), other.clone()],
+                [first.clone(), second.clone(), other.clone(), one.clone()],
+                [first.clone(), one.clone(), second.clone(), other.clone()],
+            ] {
+                assert_eq!(links(&read(edges).unwrap()), links(&undirected));
+            }
+        }
+        let wrong = read([first.clone(), second.clone(), edge(1, 3, [4, 1]), edge(1, 6, [3, 2])]).unwrap_err();
+        assert!(
+            wrong.starts_with("x:6: `delay_cycles` from `1` to `0` is another than on the way back, in line 4"),
+            "{wrong}"
+        );
+        let wrong = read([first, second, edge(1, 3, [4, 1]), edge(1, 5, [7, 9])]).unwrap_err();
+        assert!(wrong.starts_with("x:6: a port from `1` to `0` is another than on the way back, in line 4"), "{wrong}");
+        let half = pair(true, &[r#"{"source": 0, "target": 1}"#]).unwrap_err();
+        assert!(half.starts_with("x:3: the directed edge from `0` to `1` has none back"), "{half}");
+        let own = pair(false, &[r#"{"source": 0, "target": 1, "directed": true}"#]).unwrap_err();
+        assert_eq!(own, half);
+    }
+
+    #[test]
+    fn links_of_a_graph_that_is_no_multigraph_are_not_parallel() {
+        let read = |multigraph: &str, directed: bool, edges: [[u32; 2]; 3]| {
+            let edges = edges.map(|[a, b]| format!("{{\"source\": {a}, \"target\": {b}}}")).join(",\n");
+            let text = format!(
+                "{{\"directed\": {directed}, {multigraph}\"nodes\": [{{\"id\": 0}}, {{\"id\": 1}}, {{\"id\": 2}}],\n\"edges\": [\n{edges}]}}"
+            );
+            parse("x", &text).map(|network| network.links()).map_err(|error| error.to_string())
+        };
+        let both_ways = [[0, 1], [1, 0], [1, 2]];
+        for multigraph in ["", "\"multigraph\": true, "] {
+            assert_eq!(read(multigraph, false, both_ways), Ok(3));
+        }
+        let twice = read("\"multigraph\": false, ", false, both_ways).unwrap_err();
+        assert!(
+            twice.starts_with("x:4: edge 1: `1` and `0` are joined already, in line 3, and `multigraph` is false"),
+            "{twice}"
+        );
+        assert_eq!(read("\"multigraph\": false, ", false, [[0, 1], [0, 2], [1, 2]]), Ok(3));
+        // A directed graph has an edge each way.
+        let back = read("\"multigraph\": false, ", true, both_ways).unwrap_err();
+        assert!(back.contains("from `1` to `2` has none back"), "{back}");
+        let kind = read("\"multigraph\": 3, ", false, both_ways).unwrap_err();
+        assert!(kind.starts_with("x:1: `multigraph` is a number: expected true or false"), "{kind}");
     }
 }

@@ -1,6 +1,6 @@
 //! What formats of general graphs have in common: vertices with ids, edges between them, and what they mean as a network.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::FileContext;
@@ -19,7 +19,7 @@ pub(crate) const ROUTER: &str = "router";
 /// The attribute of an edge that says how many cycles flits take over the link.
 pub(crate) const DELAY: &str = "delay_cycles";
 /// What that has to be.
-pub(super) const CYCLES: &str = "a whole number of cycles, at least 1";
+pub(super) const CYCLES: &str = "a whole number of cycles from 1 to 4096";
 /// What the number of a port has to be.
 pub(super) const PORT_NUMBER: &str = "the number of a port, from 0 on";
 
@@ -235,29 +235,35 @@ impl Vertices {
 
     /// Makes links of directed edges: channels come in pairs, so each edge needs one back.
     fn pair_directed(&mut self) -> Result<(), (usize, String)> {
-        // Edges that wait for the one back, by their ends.
-        let mut waiting: HashMap<[u32; 2], Vec<usize>> = HashMap::new();
+        // Edges that wait for the one back, by what that has to be: ends, delay, and ports.
+        let mut waiting: HashMap<([u32; 2], u32, [Option<u32>; 2]), VecDeque<usize>> = HashMap::new();
         let mut paired = vec![false; self.edges.len()];
         for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| edge.directed) {
-            let [a, b] = edge.ends;
-            match waiting.get_mut(&[b, a]).and_then(Vec::pop) {
-                Some(forth) => {
-                    if self.edges[forth].delay != edge.delay {
-                        let [a, b] = edge.ends.map(|vertex| &self.ids[vertex as usize]);
-                        let problem = format!(
-                            "`{DELAY}` from `{a}` to `{b}` is another than on the way back, in line {}",
-                            self.edges[forth].line
-                        );
-                        return Err((edge.line, problem));
-                    }
-                    (paired[forth], paired[index]) = (true, true);
-                }
-                None => waiting.entry([a, b]).or_default().push(index),
+            let ([a, b], [p, q]) = (edge.ends, edge.ports);
+            let delay = edge.delay.unwrap_or(1);
+            // NetworkX's `to_directed` copies the ports as they are.
+            let forth = [[p, q], [q, p]].into_iter().find_map(|ports| {
+                let edges = waiting.get_mut(&([a, b], delay, ports))?;
+                edges.pop_front()
+            });
+            match forth {
+                Some(forth) => (paired[forth], paired[index]) = (true, true),
+                None => waiting.entry(([b, a], delay, [q, p])).or_default().push_back(index),
             }
         }
         if let Some(alone) = waiting.into_values().flatten().min() {
-            let Edge { ends, line, .. } = self.edges[alone];
+            let Edge { ends, line, delay, .. } = self.edges[alone];
             let [a, b] = ends.map(|vertex| &self.ids[vertex as usize]);
+            let is_back = |&back: &usize| {
+                let edge = &self.edges[back];
+                edge.directed && !paired[back] && edge.ends == [ends[1], ends[0]]
+            };
+            if let Some(back) = (0..self.edges.len()).find(is_back).map(|back| &self.edges[back]) {
+                let differs = delay.unwrap_or(1) != back.delay.unwrap_or(1);
+                let what = if differs { format!("`{DELAY}`") } else { "a port".to_owned() };
+                let problem = format!("{what} from `{b}` to `{a}` is another than on the way back, in line {line}");
+                return Err((back.line, problem));
+            }
             let problem = format!("the directed edge from `{a}` to `{b}` has none back: channels come in pairs");
             return Err((line, problem));
         }

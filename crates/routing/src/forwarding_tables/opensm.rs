@@ -14,7 +14,7 @@ use super::{Code, Column, Destination, ForwardingTables, Output, TablesContext, 
 const EXPECTED: &str =
     "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
 /// The largest unicast address.
-const MAX_LID: u16 = 0xbfff;
+pub(super) const MAX_LID: u16 = 0xbfff;
 /// The port number that means that there is no path.
 const NO_PATH: u32 = 255;
 

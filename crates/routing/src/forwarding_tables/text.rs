@@ -7,6 +7,7 @@ use std::sync::Arc;
 use wormcast_network::text::did_you_mean;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
+use super::opensm::MAX_LID;
 use super::{Destination, ForwardingTables, Output, TablesContext, TablesError, Target};
 
 const EXPECTED: &str =
@@ -227,7 +228,8 @@ impl<'n> Reader<'n> {
         let mut address = None;
         if next == Token::Word("address") {
             let number = rest.number("an address")?;
-            address = Some(u16::try_from(number).map_err(|_| "an address is a number from 0 to 65535".to_owned())?);
+            let known = u16::try_from(number).ok().filter(|address| (1..=MAX_LID).contains(address));
+            address = Some(known.ok_or_else(|| format!("an address is a number from 1 to {MAX_LID}"))?);
             next = rest.expect("`to`, `here`, `at` or `port`")?;
         }
         let output = match (next, target) {
@@ -340,6 +342,8 @@ pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<Fo
     let mut section: Option<(RouterId, Links)> = None;
     let mut sections: HashMap<RouterId, usize> = HashMap::new();
     let (mut entries, mut lines) = (Vec::new(), Vec::new());
+    // Whose an address is, and the line that says so.
+    let mut owners: HashMap<u16, (Target, usize)> = HashMap::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let error = |problem: String| file.error(line, problem);
         let mut tokens = Tokens(content);
@@ -366,6 +370,18 @@ pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<Fo
         if tokens.next().map_err(error)?.is_some() {
             return Err(error("there is more in the line than an entry has".to_owned()));
         }
+        if let Some(address) = destination.address {
+            let (target, first) = *owners.entry(address).or_insert((destination.target, line));
+            if target != destination.target {
+                let other = match target {
+                    Target::Node(node) => {
+                        network.node_name(node).map_or_else(|| format!("node {node}"), |name| format!("`{name}`"))
+                    }
+                    Target::Router(router) => called(network, router),
+                };
+                return Err(error(format!("the address {address} is that of {other}, in line {first}")));
+            }
+        }
         entries.push((destination, *router, output));
         lines.push(line);
     }
@@ -383,4 +399,29 @@ pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<Fo
         }
     }
     Ok(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_of_one_device() {
+        let mesh = "mesh:2".parse::<wormcast_network::TopologySpec>().unwrap().build().unwrap();
+        let read = |entries: &str| {
+            parse_tables(&mesh, "t", &format!("router 0\n{entries}")).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            read("0 address 5 here\n0 address 6 here\n1 address 7 to 1\nrouter 1 address 8 to 1\n").unwrap().entries(),
+            4
+        );
+        for (other, whose) in [("1", "node 0"), ("router 1", "node 0")] {
+            let twice = read(&format!("0 address 5 here\n{other} address 5 to 1\n")).unwrap_err();
+            assert!(twice.starts_with(&format!("t:3: the address 5 is that of {whose}, in line 2")), "{twice}");
+        }
+        for wrong in ["0", "49152", "65535", "70000"] {
+            let said = read(&format!("0 address {wrong} here\n")).unwrap_err();
+            assert!(said.starts_with("t:2: an address is a number from 1 to 49151"), "{said}");
+        }
+    }
 }

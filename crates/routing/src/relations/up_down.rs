@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wormcast_network::text::did_you_mean;
 use wormcast_network::watch::step_every;
-use wormcast_network::{Network, RouterId};
+use wormcast_network::{Network, RouterId, router_named};
 
 use crate::registry::RoutingDescriptor;
 use crate::relation::Unsupported;
@@ -54,22 +54,15 @@ pub enum Root {
 
 /// A text that does not name a [`Root`] of the network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{given}` is not a root in `{network}`: expected `smallest-id`, `maximum-degree` or a router, {routers}{hint}"
-)]
-pub struct InvalidRoot {
-    given: String,
-    network: String,
-    routers: String,
-    hint: String,
-}
+#[error("{0}")]
+pub struct InvalidRoot(String);
 
 impl Root {
     /// Parses a root: `smallest-id`, `maximum-degree` (or `max-degree`), a router's number, in a grid its coordinates, or its name if the
     /// network has names.
     ///
     /// # Errors
-    /// If it is neither, naming what is nearest.
+    /// If it is neither, naming what is nearest, or the name of several routers.
     ///
     /// ```
     /// use wormcast_network::{RouterId, TopologySpec};
@@ -100,16 +93,22 @@ impl Root {
             let fits = parts.len() == grid.dimensions() && parts.iter().zip(grid.extents()).all(|(c, k)| c < k);
             fits.then(|| grid.index(&parts))
         };
-        let named = || routers().find(|&router| network.router_name(router) == Some(given)).map(RouterId::index);
-        match number.or_else(coordinates).or_else(named).filter(|&router| router <= last) {
+        let mut router = number.or_else(coordinates).filter(|&router| router <= last);
+        if router.is_none() {
+            let named = router_named(network, text).map_err(|error| InvalidRoot(error.to_string()))?;
+            router = named.map(RouterId::index);
+        }
+        match router {
             Some(router) => Ok(Self::Router(RouterId::new(router as u32))),
             None => {
                 let names = routers().filter_map(|router| network.router_name(router));
                 let words = ["smallest-id", "maximum-degree"].into_iter().chain(names);
                 let hint = did_you_mean(given, words);
                 let or_name = if network.has_names() { ", or a name" } else { "" };
-                let routers = format!("0 to {last}{or_name}");
-                Err(InvalidRoot { given: given.to_owned(), network: network.name().to_owned(), routers, hint })
+                Err(InvalidRoot(format!(
+                    "`{given}` is not a root in `{}`: expected `smallest-id`, `maximum-degree` or a router, 0 to {last}{or_name}{hint}",
+                    network.name()
+                )))
             }
         }
     }

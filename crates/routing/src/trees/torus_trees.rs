@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 use wormcast_network::text::did_you_mean;
-use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, parse_router};
+use wormcast_network::{ChannelId, Direction, Grid, Network, NodeError, RouterId, parse_router};
 
 use crate::relation::Unsupported;
 use crate::trees::edge_disjoint::EdgeDisjointTrees;
@@ -203,22 +203,21 @@ pub enum SecondStart {
 
 /// A text that is not a starting node of trees.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{given}` is not a starting node in `{network}`: expected {expected}")]
-pub struct InvalidStart {
-    given: String,
-    network: String,
-    expected: String,
-}
+#[error("{0}")]
+pub struct InvalidStart(String);
 
 /// The router of a node as users write it: the first starting node of two trees, or the root of others.
 ///
 /// # Errors
-/// If there is no such node.
+/// If there is no such node, or several have this name.
 pub fn parse_start(network: &Network, text: &str) -> Result<RouterId, InvalidStart> {
-    parse_router(network, text).map_err(|_| invalid_start(network, text, ""))
+    parse_router(network, text).map_err(|error| invalid_start(network, text, &error, ""))
 }
 
-fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStart {
+fn invalid_start(network: &Network, text: &str, error: &NodeError, or: &'static str) -> InvalidStart {
+    if matches!(error, NodeError::Ambiguous { .. } | NodeError::AmbiguousRouter { .. }) {
+        return InvalidStart(error.to_string());
+    }
     let expected = if network.shape().grid().is_some() {
         let last = network.routers().saturating_sub(1);
         format!("a router, by its number from 0 to {last} or by its coordinates{or}")
@@ -230,7 +229,7 @@ fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStar
         let hint = did_you_mean(text.trim(), names);
         format!("a router, by the number from 0 to {last}{name} of one of its nodes{own}{or}{hint}")
     };
-    InvalidStart { given: text.trim().to_owned(), network: network.name().to_owned(), expected }
+    InvalidStart(format!("`{}` is not a starting node in `{}`: expected {expected}", text.trim(), network.name()))
 }
 
 impl SecondStart {
@@ -248,10 +247,11 @@ impl SecondStart {
             "quarter" => Ok(Self::Quarter),
             _ => match offset() {
                 Some(offset) => Ok(offset),
-                None => parse_start(network, given).map(Self::Router).map_err(|_| {
+                None => parse_router(network, text).map(Self::Router).map_err(|error| {
                     invalid_start(
                         network,
                         given,
+                        &error,
                         ", `half`, `below-half`, `quarter`, or the way from the first as in `+4,-1`",
                     )
                 }),

@@ -3,8 +3,8 @@
 use axum::extract::State as Extracted;
 use serde::Serialize;
 use wormcast_lab::{
-    Cell, Diagnostic, Experiment, Figure, Findings, PlotData, Quantity, Store, StoreError, StoreProblem, Table, csv,
-    differences_text, other_settings, plot_data, stored_sweep, table,
+    Cell, Diagnostic, Experiment, Figure, Findings, PlotData, Quantity, RunError, Store, StoreError, StoreProblem,
+    Table, csv, differences_text, other_settings, plot_data, stored_sweep, table,
 };
 use wormcast_network::text::expected_name;
 use wormcast_simulation::{Parts, Quantiles};
@@ -75,6 +75,15 @@ pub(super) fn not_readable(error: &StoreError) -> Refusal {
     }
 }
 
+/// Why results cannot be had: the experiment is invalid, or the store fails.
+fn not_found(error: RunError) -> Refusal {
+    match error {
+        RunError::Store(error) => not_readable(&error),
+        RunError::Input(_) => Refusal::bad_input(error),
+        other => Refusal::failed(other),
+    }
+}
+
 /// What is wrong, without the place in an experiment file.
 fn without_place(error: &Diagnostic) -> Refusal {
     let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
@@ -86,9 +95,9 @@ pub(super) fn found(state: &State, given: &Given) -> Result<(Experiment, Finding
     let (file, name) = (given.need("experiment")?, given.need("store")?);
     let experiment = read(&state.folder, file, &serde_json::Map::new(), &[])?;
     let store = Store::read(&state.folder.file(name)?).map_err(|error| not_readable(&error))?;
-    let findings = stored_sweep(&experiment, &store).map_err(Refusal::bad_input)?;
+    let findings = stored_sweep(&experiment, &store).map_err(not_found)?;
     if findings.runs.iter().all(|runs| runs.runs.is_empty()) {
-        let others = other_settings(&experiment, &store).map_err(Refusal::bad_input)?;
+        let others = other_settings(&experiment, &store).map_err(not_found)?;
         let differ = others.map_or_else(String::new, |others| {
             let differences = differences_text(&others);
             format!(". Its points are others: {differences}. Results of `--quick`, `--set` and `--variation` are for the command `plot`")

@@ -35,6 +35,9 @@ struct Answer<'a> {
     all_prohibited: Option<u64>,
     /// The number of pairs of nodes whose worms cross each channel, if all nodes send to all others; null if unknown.
     loads: Option<&'a [f64]>,
+    /// The links that have failed, by the routers that they join.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed_links: Vec<String>,
     /// Why files may not be whole, and which parameters make no difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
@@ -185,12 +188,19 @@ fn report(state: &State, given: &Given) -> Result<Box<RawValue>, Refusal> {
         node: if let CycleResource::Consumption { consumption, .. } = resource { Some(*consumption) } else { None },
     };
     let numbering = report.numbering.as_ref();
+    let mut failed_links = Vec::new();
+    if let (Subject::Algorithm(_), Some(algorithm)) = (&subject, given.get("algorithm")) {
+        let request = request(given, algorithm, &state.folder)?;
+        let failed = request.faults.on(&network, request.seed).map_err(Refusal::bad_input)?.links;
+        failed_links.extend(failed.into_iter().map(|link| network.link_label(link).replace(" -> ", " - ")));
+    }
     let answer = Answer {
         report: &report,
         cycle_resources: cycle.map(|cycle| cycle.iter().map(held).collect()),
         numbering: numbering.map(|numbers| network.channel_ids().map(|channel| numbers.number(channel)).collect()),
         all_prohibited: report.turns.map(|_| report.all_prohibited),
         loads: report.link_load.as_ref().map(|load| &load.by_channel[..]),
+        failed_links,
         warning: (!warnings.is_empty()).then(|| warnings.join("; ")),
     };
     serde_json::value::to_raw_value(&answer).map_err(Refusal::failed)

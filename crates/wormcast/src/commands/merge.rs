@@ -130,7 +130,11 @@ fn sources(arguments: &Arguments, into: &Path) -> Result<Vec<Store>, Failure> {
 
 /// A store, or what is left of it.
 fn to_read(path: &Path) -> Result<Store, Failure> {
-    match program::store_to_read(path) {
+    let cut = || StoreProblem::Corrupt("the file ends within a page".to_owned());
+    let opened = program::store_to_read(path).and_then(|store| {
+        if store.is_cut() { Err(StoreError { path: path.to_owned(), problem: cut() }) } else { Ok(store) }
+    });
+    match opened {
         Err(damage @ StoreError { problem: StoreProblem::Corrupt(_), .. }) => {
             let left = program::salvaged_store(path).map_err(|error| match error.problem {
                 StoreProblem::Corrupt(_) => nothing_left(&error),

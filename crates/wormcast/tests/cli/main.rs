@@ -22,6 +22,7 @@ mod own_algorithm;
 mod pictures;
 mod plan;
 mod refused;
+mod repairs;
 mod replaced;
 mod reports;
 mod reproduce;

@@ -643,6 +643,13 @@ values = { of = { dual-path = [3, 3] } }
     folder.run(&["sweep", "small.toml", "--store", "small.db"]).success();
     let error = server.get("/api/curves?experiment=longer.toml&store=small.db").error();
     assert!(error.contains("others: `run.messages` is 150 there and 160 here."), "{error}");
+    // A row that is not what was written: the command fails (1), and is not given bad input (2).
+    let changed = rusqlite::Connection::open(folder.path().join("small.db")).unwrap();
+    changed.execute("UPDATE results SET result = replace(result, '1', '2') WHERE replication = 0", []).unwrap();
+    drop(changed);
+    let damaged = server.get("/api/curves?experiment=small.toml&store=small.db");
+    assert_eq!(damaged.status, 422, "{}", damaged.error());
+    assert_eq!(folder.run(&["plot", "small.toml", "--store", "small.db"]).code, 1);
     // Advice for the command line is of no use on a page.
     let error = server.get("/api/curves?experiment=small.toml&store=startups.toml").error();
     assert!(error.starts_with("`startups.toml` is not a result store") && !error.contains("--store"), "{error}");
@@ -1041,6 +1048,9 @@ fn bad_input_is_said_as_the_command_says_it() {
     );
     assert!(error("/api/sweeps?x=1").ends_with("there is no parameter `x`: none is expected"));
     assert!(error("/api/routing?topology=mesh:4x4").contains("expected one of `routing`, `algorithm` or `tables`"));
+    // Links that have failed are those of the command.
+    let failed = server.data("/api/routing?topology=mesh:4x4&algorithm=spam&failed=0-1");
+    assert_eq!(failed["failed_links"], json!(["0,0 - 1,0"]));
     // What is said in vain would be taken for heard.
     folder.write("t.txt", b"router 0: 0 *, 1 2\n");
     for (more, said) in [

@@ -220,7 +220,7 @@ fn who_is_no_member_is_said_of_the_groups() {
             "`host99` is no host and no switch: expected a name such as `host9`, an identifier (`0x…`) or an address",
         ),
         ("host1,host2", "members are separated by `;`"),
-        ("host1;rack9", "`rack9` is no host and no switch: expected a name such as `rack"),
+        ("host1;rack9", "`rack9` is no host and no switch: expected a name"),
     ] {
         folder.write("wrong.groups", format!("0xc001: {members}\n").as_bytes());
         let fabric =

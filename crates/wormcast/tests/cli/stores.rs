@@ -60,6 +60,13 @@ fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
         assert_eq!(alone.lines().next(), of.stdout.lines().next(), "{}", of.stderr);
         assert!(alone.contains("results added") && !alone.starts_with("0 "), "{alone}");
     }
+    // Within the last page nothing else is lost.
+    for lost in [1, 100, 2000, 4095] {
+        let cut = merged(&bytes[..bytes.len() - lost]);
+        let added: u32 = cut.stdout.split_whitespace().nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+        assert!(added >= 35, "{lost}: {}{}", cut.stdout, cut.stderr);
+        assert!(cut.code == 0 || cut.stderr.contains("not merged"), "{lost}: {}", cut.stderr);
+    }
     // The end is cut off, also in the middle of a page.
     for lost in [4096, 3 * 4096, 5000] {
         let cut = merged(&bytes[..bytes.len() - lost]);
