@@ -338,7 +338,7 @@ mod tests {
             builder.router(name).unwrap();
         }
         let network = builder.build().unwrap();
-        let router = |text| parse_router(&network, text).map(|router| router.raw()).map_err(|error| error.to_string());
+        let router = |text| parse_router(&network, text).map(RouterId::raw).map_err(|error| error.to_string());
         assert_eq!(["y", " y ", "B ", " x", "B", "B  ", "3"].map(router), [0, 0, 2, 3, 5, 5, 3].map(Ok));
         assert_eq!(parse_node_list(&network, "y;B ; x").unwrap(), [0, 2, 3].map(NodeId::new));
         assert_eq!(router("x").unwrap_err(), "`x` is the name of routers 1 and 4: use a number");

@@ -96,22 +96,22 @@ impl Open {
     }
 }
 
-/// The value of an attribute where an element does not say it.
+/// A key, with the value of its attribute where an element does not say it.
 #[derive(Clone)]
-struct Default {
+struct Key {
     about: String,
     /// `node`, `edge`, or `all`.
     domain: String,
     value: String,
 }
 
-#[derive(std::default::Default)]
+#[derive(Default)]
 struct Document {
     /// What `data` elements are about, by their key.
     keys: HashMap<String, String>,
     /// The key that is being read.
-    key: Option<Default>,
-    defaults: Vec<Default>,
+    key: Option<Key>,
+    defaults: Vec<Key>,
     /// The attributes that the open element has itself.
     said: Vec<String>,
     vertices: Vertices,
@@ -184,7 +184,7 @@ impl Document {
                     && let Some(id) = attribute(tag, "id")?
                 {
                     let known = if about.is_empty() { id.clone() } else { about.clone() };
-                    self.key = Some(Default { about: known, domain, value: String::new() });
+                    self.key = Some(Key { about: known, domain, value: String::new() });
                     self.keys.insert(id, about);
                 }
             }
@@ -240,7 +240,7 @@ impl Document {
     fn with_defaults(&mut self, domain: &str) -> Result<Option<Open>, String> {
         let said = std::mem::take(&mut self.said);
         if let Some(open) = &mut self.open {
-            let holds = |default: &&Default| default.domain == domain || matches!(default.domain.as_str(), "all" | "");
+            let holds = |default: &&Key| default.domain == domain || matches!(default.domain.as_str(), "all" | "");
             for default in self.defaults.iter().filter(holds).filter(|default| !said.contains(&default.about)) {
                 open.set(&default.about, &default.value)?;
             }
@@ -259,14 +259,16 @@ impl Document {
         match name {
             b"data" => {
                 let Some((about, whole)) = self.data.take() else { return Ok(()) };
-                self.said.push(about.clone());
+                if !self.defaults.is_empty() {
+                    self.said.push(about.clone());
+                }
                 self.open.as_mut().map_or(Ok(()), |open| open.set(&about, &whole))
             }
             b"default" => {
                 let (Some(key), Some((_, value))) = (&self.key, self.data.take()) else { return Ok(()) };
                 // Editors write empty ones.
                 if !value.trim().is_empty() {
-                    self.defaults.push(Default { value, ..key.clone() });
+                    self.defaults.push(Key { value, ..key.clone() });
                 }
                 Ok(())
             }

@@ -91,6 +91,9 @@ pub(super) struct Edge {
     pub(super) line: usize,
 }
 
+/// What tells which edge a directed one is: its ends, its delay, and its ports.
+type Back = ([u32; 2], u32, [Option<u32>; 2]);
+
 /// A graph as its file has it.
 #[derive(Default)]
 pub(super) struct Vertices {
@@ -235,8 +238,8 @@ impl Vertices {
 
     /// Makes links of directed edges: channels come in pairs, so each edge needs one back.
     fn pair_directed(&mut self) -> Result<(), (usize, String)> {
-        // Edges that wait for the one back, by what that has to be: ends, delay, and ports.
-        let mut waiting: HashMap<([u32; 2], u32, [Option<u32>; 2]), VecDeque<usize>> = HashMap::new();
+        // Edges that wait for the one back, by what that has to be.
+        let mut waiting: HashMap<Back, VecDeque<usize>> = HashMap::new();
         let mut paired = vec![false; self.edges.len()];
         for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| edge.directed) {
             let ([a, b], [p, q]) = (edge.ends, edge.ports);
