@@ -200,8 +200,7 @@ mod tests {
 
     /// Against the searches for 64 targets at once, adaptive and not: where some links are parallel, with more targets than one word holds, many and no nodes at a router, hubs, and routers that
     /// no path reaches.
-    #[test]
-    fn loads_and_lengths_are_those_of_the_survey_of_turns() {
+    fn loads_and_lengths_are_those_of_the_survey_of_turns(name: &str) {
         let random = (0..12).map(|seed| format!("random:nodes={},degree={},seed={seed}", 20 + 15 * seed, 3 + seed % 4));
         let named = ["mesh:4x3", "torus:2x3", "torus:4x4", "mesh:9x8", "hyperx:3x3,nodes=2", "tree:nodes=90,seed=3"];
         let specs = random.chain(named.map(str::to_owned)).chain(["complete:70".to_owned(), "ring:131".to_owned()]);
@@ -235,28 +234,39 @@ mod tests {
         let joined = Network::from_links("joined", 41, &parts.collect::<Vec<_>>());
         let listed = glued.chain(listed).chain([joined]);
         for network in built.chain(listed) {
-            for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
-                let Ok(relation) = routing_by_name(name, &network, &RoutingOptions::default()) else {
-                    assert!(!network.distances().connected, "{name} on {}", network.name());
-                    continue;
-                };
-                let (lengths, expected) =
-                    relation.capabilities().turns.map(|turns: &TurnRouting| turns.survey()).unwrap();
-                let found = link_load(relation.as_ref()).unwrap();
-                for (found, expected) in found.by_channel.iter().zip(&expected.by_channel) {
-                    assert!((found - expected).abs() < 1e-9, "{name} on {}", network.name());
-                }
-                assert!((found.mean - expected.mean).abs() < 1e-9 && (found.max - expected.max).abs() < 1e-9);
-                assert_eq!(lengths, survey_of_routes(relation.as_ref()), "{name} on {}", network.name());
-                // In any order, and with some of them twice.
-                let targets: Vec<RouterId> =
-                    network.router_ids().rev().chain(network.router_ids().step_by(3)).collect();
-                let mut one_by_one: Vec<Lengths> = Vec::new();
-                for_each_target(relation.as_ref(), &targets, |lengths| one_by_one.push(lengths));
-                let expected = targets.iter().zip(one_by_one).map(|(&target, lengths)| RoutesTo::new(target, lengths));
-                let found = crate::survey_to(relation.as_ref(), &targets);
-                assert_eq!(found, expected.collect::<Vec<_>>(), "{name} on {}", network.name());
+            let Ok(relation) = routing_by_name(name, &network, &RoutingOptions::default()) else {
+                assert!(!network.distances().connected, "{name} on {}", network.name());
+                continue;
+            };
+            let (lengths, expected) = relation.capabilities().turns.map(|turns: &TurnRouting| turns.survey()).unwrap();
+            let found = link_load(relation.as_ref()).unwrap();
+            for (found, expected) in found.by_channel.iter().zip(&expected.by_channel) {
+                assert!((found - expected).abs() < 1e-9, "{name} on {}", network.name());
             }
+            assert!((found.mean - expected.mean).abs() < 1e-9 && (found.max - expected.max).abs() < 1e-9);
+            assert_eq!(lengths, survey_of_routes(relation.as_ref()), "{name} on {}", network.name());
+            // In any order, and with some of them twice.
+            let targets: Vec<RouterId> = network.router_ids().rev().chain(network.router_ids().step_by(3)).collect();
+            let mut one_by_one: Vec<Lengths> = Vec::new();
+            for_each_target(relation.as_ref(), &targets, |lengths| one_by_one.push(lengths));
+            let expected = targets.iter().zip(one_by_one).map(|(&target, lengths)| RoutesTo::new(target, lengths));
+            let found = crate::survey_to(relation.as_ref(), &targets);
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{name} on {}", network.name());
         }
+    }
+
+    #[test]
+    fn those_of_turn_prohibition_are() {
+        loads_and_lengths_are_those_of_the_survey_of_turns("turn-prohibition");
+    }
+
+    #[test]
+    fn those_of_up_down_are() {
+        loads_and_lengths_are_those_of_the_survey_of_turns("up-down");
+    }
+
+    #[test]
+    fn those_of_deterministic_up_down_are() {
+        loads_and_lengths_are_those_of_the_survey_of_turns("up-down-deterministic");
     }
 }

@@ -13,21 +13,32 @@ use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
 use wormcast_simulation::{EngineChoice, Scenario, simulate};
 
+/// Idle to far beyond saturation, with windows shorter and longer than paths.
 #[test]
 fn a_program_for_one_case_finds_the_same_latencies() {
-    // Idle to far beyond saturation, with windows shorter and longer than paths.
-    for (side, flits, buffer, rate, messages) in [
+    finds_the_same_latencies(&[
         (4, 1, 1, 0.1, 500),
         (4, 7, 1, 9.0, 2000),
         (5, 64, 4, 0.5, 2000),
         (8, 20, 4, 1.25, 20_000),
         (8, 20, 1, 3.0, 3000),
-        (11, 9, 2, 2.0, 3000),
-        (16, 64, 4, 0.2, 2000),
-        (24, 16, 4, 20.0, 4000),
-        // Links that do not fit into a cache.
-        (96, 16, 4, 2.0, 1000),
-    ] {
+    ]);
+}
+
+#[test]
+fn a_program_for_one_case_finds_the_same_latencies_of_longer_ways() {
+    finds_the_same_latencies(&[(11, 9, 2, 2.0, 3000), (16, 64, 4, 0.2, 2000), (24, 16, 4, 20.0, 4000)]);
+}
+
+/// Links that do not fit into a cache.
+#[test]
+fn a_program_for_one_case_finds_the_same_latencies_in_a_large_mesh() {
+    finds_the_same_latencies(&[(96, 16, 4, 2.0, 1000)]);
+}
+
+/// Cases by the side of the mesh, flits of a message, flits of a buffer, messages of a node and time, and all messages.
+fn finds_the_same_latencies(cases: &[(u32, u32, u32, f64, u64)]) {
+    for &(side, flits, buffer, rate, messages) in cases {
         let case = Case { side, flits, buffer, rate, cycle_ns: 5.0, messages, seed: u64::from(side + flits) };
         let network = format!("mesh:{side}x{side}").parse::<TopologySpec>().unwrap().build().unwrap();
         let algorithm = algorithm_by_name("separate", &network, &Options::default()).unwrap();

@@ -57,7 +57,8 @@ for line in maps_of.splitlines():
 def follow(packet, at, came, level, last, out):
     """The packets of a switch go on: each lane has a higher number than the one before. How many pairs of lanes that were."""
     pairs = 0
-    for port in out(at, came):
+    # Port 0 is the switch itself, which takes what comes.
+    for port in filter(None, out(at, came)):
         to, arrives = ends[at, port]
         if to in hosts:
             continue

@@ -173,11 +173,19 @@ impl Mend<'_, '_> {
         let scan = scan.split("-----").next().unwrap();
         assert!(!scan.contains("-E-"), "{what}: {scan}");
         for line in members.lines() {
-            let (mlid, hosts) = line.split_once(": ").unwrap();
-            let (name, hosts) = (mlid.to_uppercase().replace("0X", "0x"), hosts.split(';').count());
-            let all = format!(" and:{hosts} HCAs");
+            let (mlid, members) = line.split_once(": ").unwrap();
+            let is_switch = |name: &&str| fabric.router_ids().any(|router| fabric.router_name(router) == Some(*name));
+            let (switches, hosts): (Vec<&str>, Vec<&str>) = members.split(';').partition(is_switch);
+            if !switches.is_empty() {
+                found.0.push("groups with switches");
+            }
+            let name = mlid.to_uppercase().replace("0X", "0x");
+            let all = format!(" and:{} HCAs", hosts.len());
             let own = scan.lines().find(|line| line.contains(&format!("Group:{name} ")));
-            assert!(hosts < 2 || own.is_some_and(|own| own.ends_with(&all)), "{what}: {line}: {scan}");
+            assert!(
+                hosts.len() + switches.len() < 2 || own.is_some_and(|own| own.ends_with(&all)),
+                "{what}: {line}: {scan}"
+            );
         }
         options.remove(0);
         assert!(!other.ibdmchk(&options), "{what}");

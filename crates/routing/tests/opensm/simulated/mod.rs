@@ -427,8 +427,11 @@ pub(crate) fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &
     // An adapter whose ports are two nodes joins with its first.
     let hosts = fabric.node_ids().filter_map(|node| fabric.node_name(node)).filter(|name| !name.contains('['));
     let switches = fabric.router_ids().filter_map(|router| fabric.router_name(router));
-    for (host, one_in) in hosts.map(|host| (host, 3)).chain(switches.map(|switch| (switch, 6))) {
-        let joins: Vec<_> = groups.iter().map(|&group| (group, None)).filter(|_| random.below(one_in) == 0).collect();
+    // Whether switches join changes nothing for hosts.
+    let mut apart = Random(random.0 ^ 0x5357);
+    for (host, is_switch) in hosts.map(|host| (host, false)).chain(switches.map(|switch| (switch, true))) {
+        let mut joins_one = || if is_switch { apart.below(6) == 0 } else { random.below(3) == 0 };
+        let joins: Vec<_> = groups.iter().map(|&group| (group, None)).filter(|_| joins_one()).collect();
         if joins.is_empty() {
             continue;
         }
