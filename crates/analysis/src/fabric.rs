@@ -289,10 +289,13 @@ impl<'a> Union<'a> {
             let blocked = blocked.iter().filter(|&&channel| self.on_lane(channel).1 == Some(lane)).count();
             LaneFound { lane, deadlock_free: blocked == 0, blocked }
         };
+        let groups = self.fabric.multicasts.map_or(&[][..], |(multicasts, _)| multicasts.groups());
+        let to_groups = groups.iter().flat_map(|group| group.senders().into_iter().map(|node| (node, group.mlid)));
+        let lacking = to_groups.filter(|&(node, mlid)| lanes.lacks_group(node, mlid)).count() as u64;
         LanesFound {
             count: lanes.count(),
             switches_without: lanes.switches_without(),
-            without_level: self.unicasts.without_level,
+            without_level: self.unicasts.without_level + lacking,
             dropped: self.unicasts.dropped,
             by_lane: (0..lanes.count()).map(found).collect(),
         }

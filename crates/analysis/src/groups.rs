@@ -89,7 +89,8 @@ pub struct LanesFound {
     pub count: u32,
     /// Switches of which nothing is said, so that each service level is a lane of its own there.
     pub switches_without: usize,
-    /// Pairs of a source and an address of which no service level is said, though others of the source are: taken for level 0.
+    /// Pairs of a source and an address, of a node or of a group that it sends to, of which no service level is said, though others of the source are: taken for
+    /// level 0.
     pub without_level: u64,
     /// Pairs of a source and an address whose packets are dropped.
     pub dropped: u64,

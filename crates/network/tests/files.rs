@@ -105,7 +105,7 @@ fn parts() -> impl Strategy<Value = Parts> {
 fn network(parts: &Parts) -> Arc<Network> {
     let mut builder = NetworkBuilder::new("x");
     for router in 0..parts.routers {
-        let name = if parts.names { format!("switch {router} <&> 'ø' #") } else { String::new() };
+        let name = if parts.names { format!("switch {router} <&> 'ø' %") } else { String::new() };
         builder.router(&name).unwrap();
     }
     // Ports in no particular order, each once.
@@ -124,7 +124,7 @@ fn network(parts: &Parts) -> Arc<Network> {
     }
     for (router, &count) in parts.nodes.iter().flatten().enumerate() {
         for node in 0..count {
-            let name = if parts.names { format!("host {router}.{node} <&> 'ø' #") } else { String::new() };
+            let name = if parts.names { format!("host {router}.{node} <&> 'ø' %") } else { String::new() };
             let port = parts.ports.then(|| port(router));
             builder.node(RouterId::new(router as u32), NodeDetails { name, port, ..NodeDetails::default() }).unwrap();
         }

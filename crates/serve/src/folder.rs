@@ -253,7 +253,7 @@ impl Kind {
 
     /// What a file is, by its name and its first bytes.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        let ending = path.extension().unwrap_or_default().to_str()?.to_ascii_lowercase();
         let starts = |magic: &[u8]| {
             let mut start = vec![0; magic.len()];
             File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == magic
@@ -268,12 +268,40 @@ impl Kind {
             "graphml" | "anynet" | "edges" | "edgelist" | "topology" | "topo" => Some(Self::Network),
             "lfts" | "fdbs" | "tables" => Some(Self::Tables),
             "mcfdbs" => Some(Self::MulticastTables),
-            "net" | "ibsim" | "topofile" | "ibnetdiscover" | "txt" | "json" | "xml" => {
-                is_network(path).then_some(Self::Network)
-            }
+            // As programs print them and repairs write them.
+            "" | "dump" | "tab" | "mfts" => tables_of(path),
+            _ if OF_NETWORKS.contains(&&*ending) => is_network(path).then_some(Self::Network),
             _ => None,
         }
     }
+}
+
+/// Endings that files of networks have, and others too.
+const OF_NETWORKS: [&str; 7] = ["net", "ibsim", "topofile", "ibnetdiscover", "txt", "json", "xml"];
+
+/// What is wrong with a file that may have been meant for a network.
+pub(crate) fn wrong_network(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    if !OF_NETWORKS.contains(&&*ending) {
+        return None;
+    }
+    let (name, text) = (path.to_str()?, fs::read_to_string(path).ok()?);
+    FileFormat::of(name, &text).parse(name, &text).err().map(|error| error.to_string())
+}
+
+/// The tables that a file has by its first lines.
+fn tables_of(path: &Path) -> Option<Kind> {
+    const LOOKED_AT: u64 = 1 << 12;
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = lines.next()?;
+    let begins = |with: &[&str]| with.iter().any(|with| first.starts_with(with));
+    if begins(&["Multicast mlids"]) || begins(&["Switch 0x"]) && lines.next()?.contains("Out Port(s)") {
+        return Some(Kind::MulticastTables);
+    }
+    begins(&["Unicast lids", "dump_ucast_routes", "Switch 0x", "router "]).then_some(Kind::Tables)
 }
 
 /// Whether a TOML file has what experiments have, and manifests of other programs have not.
@@ -285,7 +313,7 @@ fn is_experiment(path: &Path) -> bool {
     })
 }
 
-/// Whether a file, whose ending says little, has a network in it. A large one has if it begins as only networks do.
+/// Whether a file, whose ending says little, has a network in it: if it begins as only networks do, or is read as one and not large.
 fn is_network(path: &Path) -> bool {
     const LOOKED_AT: usize = 1 << 16;
     let mut bytes = Vec::new();
@@ -296,11 +324,11 @@ fn is_network(path: &Path) -> bool {
     if read.is_err() || text.contains('\0') {
         return false;
     }
-    if whole {
-        let name = path.to_str().unwrap_or_default();
-        return FileFormat::of(name, &text).parse(name, &text).is_ok();
-    }
-    matches!(FileFormat::of("", &text), FileFormat::Fabric | FileFormat::Anynet) || text.contains("<graphml")
+    let name = path.to_str().unwrap_or_default();
+    // What begins so and is wrong has an error to be shown.
+    matches!(FileFormat::of("", &text), FileFormat::Fabric | FileFormat::Anynet)
+        || text.contains("<graphml")
+        || whole && FileFormat::of(name, &text).parse(name, &text).is_ok()
 }
 
 #[cfg(test)]
@@ -455,5 +483,35 @@ mod tests {
         assert_eq!(told("secret.edges"), told("nothing.edges"));
         let told = |given: &str| format!("{:?}", folder.network(given).expect_err("it is outside")).replace(given, "");
         assert_eq!(told("../secret.edges"), told("../nothing.edges"));
+    }
+
+    /// As programs print tables and repairs write them, and networks that are wrong.
+    #[test]
+    fn tables_and_broken_networks_are_known_by_their_beginnings() {
+        let kept = tempfile::tempdir().unwrap();
+        let kind = |name: &str, text: &str| {
+            let path = kept.path().join(name);
+            fs::write(&path, text).unwrap();
+            (Kind::of(&path), wrong_network(&path))
+        };
+        let lfts = "Unicast lids [0-18] of switch Lid 1 guid 0x0000000000200000 ('rack1'):\n";
+        let mcfdbs = "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n0xC001 : 0x001\n";
+        for (name, text, expected) in [
+            ("opensm-lfts.dump", lfts, Some(Kind::Tables)),
+            ("lfts", lfts, Some(Kind::Tables)),
+            ("hand.tab", "# by hand\nrouter 0\n1 to 1\n", Some(Kind::Tables)),
+            ("fdbs.dump", "Switch 0x0000000000200000\nLID    : Port : Hops : Optimal\n", Some(Kind::Tables)),
+            ("opensm.dump", mcfdbs, Some(Kind::MulticastTables)),
+            ("all.mfts", "Multicast mlids [0xc000-0xc3ff] of switch\n", Some(Kind::MulticastTables)),
+            ("LICENSE", "Permission is hereby granted\n", None),
+            ("opensm-lid-matrix.dump", "Switch: guid 0x0000000000200000\n", None),
+            ("groups", "0xc001: a;b\n", None),
+        ] {
+            assert_eq!(kind(name, text), (expected, None), "{name}");
+        }
+        // Its view says what is wrong with it.
+        assert_eq!(kind("n.net", "Switch 4 \"a\"\n[1] \"b\"[1]\n").0, Some(Kind::Network));
+        let (none, wrong) = kind("n.json", "{\"nodes\": 3, \"edges\": []}");
+        assert!(none.is_none() && wrong.unwrap().contains("`nodes` is a number"));
     }
 }

@@ -18,7 +18,7 @@ use wormcast_network::text::did_you_mean;
 
 use crate::api;
 use crate::connections::Bounded;
-use crate::folder::{Folder, Kind};
+use crate::folder::{Folder, Kind, wrong_network};
 use crate::guard::{Guard, guarded};
 use crate::page;
 
@@ -186,8 +186,9 @@ fn enter(path: &Path) -> Result<(Folder, Option<String>), ServeError> {
         if there.is_file() && ["db", "sqlite"].iter().any(|store| ending.eq_ignore_ascii_case(store)) {
             return Err(wrong("it is not a result store: expected a file that `sweep` has written".to_owned()));
         }
-        let problem = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.mcfdbs`, `.tables`)";
-        return Err(wrong(problem.to_owned()));
+        let expected = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.fdbs`, `.mcfdbs`, `.tables`, or any that begin as OpenSM's)";
+        let network = wrong_network(&real).map_or_else(String::new, |error| format!("; as a network: {error}"));
+        return Err(wrong(format!("{expected}{network}")));
     }
     Ok((Folder::enter(folder).map_err(|error| wrong(error.to_string()))?, Some(name.to_owned())))
 }

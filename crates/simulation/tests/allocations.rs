@@ -225,7 +225,7 @@ fn a_full_disk_ends_a_run() {
     }
     let mut log = BufferLog::new(Full);
     for at in 0..1 << 14 {
-        log.buffered(at, RouterId::new(0), 7);
+        log.buffered(at, RouterId::new(0), 7, 1);
     }
     assert!(log.done(), "the buffer is full, and nobody takes it");
     assert_eq!(log.finish().err().map(|error| error.kind()), Some(std::io::ErrorKind::StorageFull));

@@ -46,6 +46,20 @@ pub(crate) fn with_negative_numbers(
 /// The most values of an argument that are listed where one of them is meant.
 const SHORT: usize = 8;
 
+/// A value that begins like an option, behind an option that takes one.
+fn value_with_a_hyphen(unknown: &str, words: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let at = words.iter().position(|word| word.starts_with(unknown))?;
+    let option = words.get(at.checked_sub(1)?)?.strip_prefix("--")?;
+    let command = commands::command();
+    let takes = |argument: &clap::Arg| argument.get_long() == Some(option) && argument.get_action().takes_values();
+    let is_one = command.get_subcommands().any(|command| command.get_arguments().any(takes));
+    let value = words[at];
+    is_one.then(|| {
+        format!("unexpected argument '{value}': if it is the value of `--{option}`, write `--{option}={value}`")
+    })
+}
+
 /// What is wrong with the value of an argument, in plain words: what was meant, or else a short list of what is possible. `None` if
 /// something else is wrong. `words` are all that were given.
 pub(crate) fn explained(usage: &clap::Error, words: &[OsString]) -> Option<String> {
@@ -68,7 +82,8 @@ pub(crate) fn explained(usage: &clap::Error, words: &[OsString]) -> Option<Strin
         let meant = usage.get(ContextKind::SuggestedArg).map(ToString::to_string);
         // What merely has some letters in common is not meant.
         let unlike = || meant.is_some_and(|meant| nearest(unknown, [&*meant]).is_none());
-        return of_another_command(unknown)
+        return value_with_a_hyphen(unknown, words)
+            .or_else(|| of_another_command(unknown))
             .or_else(|| without_its_option(usage, unknown, words))
             .or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
     }

@@ -35,12 +35,14 @@ impl Experiment {
 
     /// The setting to blame for a problem with this one: if it is not given itself, one that is and that it follows from.
     pub(crate) fn to_blame<'k>(&self, choice: &[usize], key: &'k str) -> &'k str {
-        const FOLLOWS: [(&str, &[&str]); 7] = [
+        const FOLLOWS: [(&str, &[&str]); 8] = [
             ("options.tables", &["routing"]),
             ("switching.central_chunks", &["switching.max_packet", "switching.chunk_flits", "traffic.length"]),
             ("switching.input_fifo", &["switching.chunk_flits", "switching.max_packet", "traffic.length"]),
             ("switching.max_packet", &["traffic.length"]),
             ("switching.model", &["algorithm"]),
+            // What a tree header cannot have.
+            ("switching.replication", &["switching.header"]),
             // Of which classes need some.
             ("switching.virtual_channels", &["options.classes", "routing", "algorithm"]),
             // Of links in the network's file.

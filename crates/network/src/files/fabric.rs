@@ -265,7 +265,7 @@ fn port_name(adapter: &str, port: u32) -> String {
 }
 
 /// The number in the names that `ibnetdiscover` makes of globally unique identifiers.
-fn guid_of(id: &str, prefix: &str) -> Option<u64> {
+pub(super) fn guid_of(id: &str, prefix: &str) -> Option<u64> {
     let digits = id.strip_prefix(prefix)?;
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
 }
@@ -579,5 +579,39 @@ mod tests {
         }
         let wrong = fabric("(31)", "(41)").unwrap_err();
         assert!(wrong.starts_with("x:5: port 1 of `H` has the identifier 0x41 here, and 0x31 in line 2"), "{wrong}");
+    }
+
+    /// Names that are identifiers, beside others, which would be numbered from where these begin.
+    #[test]
+    fn what_is_written_for_ibsim_is_read_back() {
+        use crate::{FileFormat, NetworkBuilder, NetworkIbsim, NodeDetails, as_fabric};
+        let build = |switch: &str, names: &[&str]| {
+            let mut builder = NetworkBuilder::new("x");
+            let router = builder.router(switch).unwrap();
+            for name in names {
+                builder.node(router, NodeDetails { name: (*name).to_owned(), ..NodeDetails::default() }).unwrap();
+            }
+            builder.build().unwrap()
+        };
+        let read = |text: &str| FileFormat::Fabric.parse("x", text).unwrap();
+        let names = |network: &Network| {
+            network.node_ids().map(|node| network.node_name(node).unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for given in [
+            &["a", "H-0000000000100000"][..],
+            &["H-0000000000100000", "a", "H-0000000000100001[1]", "b"],
+            &["H-00000000001000ff", "H-0000000000100200"],
+        ] {
+            let network = build("S-0000000000200000", given);
+            assert_eq!(names(&read(&NetworkIbsim(&network).to_string())), given);
+            assert_eq!(names(&as_fabric(&network).unwrap()), given);
+        }
+        // What ibsim does not take; here it is known by its names all the same.
+        let (long, alike) = ("n".repeat(256), "m".repeat(63));
+        for given in [["sw#1", "a"], ["b@2", "a"], [&long, "a"], [&format!("{alike}1"), &format!("{alike}2")]] {
+            let network = build("S", &given);
+            assert_eq!(names(&read(&NetworkIbsim(&network).to_string())), ["H0", "H1"]);
+            assert_eq!(names(&as_fabric(&network).unwrap()), given);
+        }
     }
 }

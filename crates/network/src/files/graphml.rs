@@ -222,7 +222,8 @@ impl Document {
                         return Err(format!("`directed` is `{other}`: expected `true` or `false`"));
                     }
                 };
-                self.open = Some(Open::Edge(Edge { ends, ports: [None; 2], delay: None, directed, line }));
+                self.open =
+                    Some(Open::Edge(Edge { ends, ports: [None; 2], delay: None, directed, line, number: None }));
             }
             b"hyperedge" => return Err("hyperedges join more than two vertices, which links cannot".to_owned()),
             b"default" if self.key.is_some() => self.data = Some((String::new(), String::new())),

@@ -1,10 +1,11 @@
 //! Networks as InfiniBand fabrics, in the form that `ibsim` reads.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use super::FileFormat;
-use super::fabric::MAX_SWITCH_PORTS;
+use super::fabric::{MAX_SWITCH_PORTS, guid_of};
 use crate::error::TopologyError;
 use crate::ids::{NodeId, RouterId};
 use crate::network::{AdapterPort, Network};
@@ -70,7 +71,19 @@ pub struct NetworkIbsim<'n>(pub &'n Network);
 
 impl fmt::Display for NetworkIbsim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(network) = self;
+        FabricText { network: self.0, is_for_ibsim: true }.fmt(f)
+    }
+}
+
+/// A fabric's file, for `ibsim` or for this program, which takes any names.
+struct FabricText<'n> {
+    network: &'n Network,
+    is_for_ibsim: bool,
+}
+
+impl fmt::Display for FabricText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { network, is_for_ibsim } = *self;
         let plan = PortPlan::new(network);
         // The nodes of each adapter, by port.
         let mut adapters: Vec<Vec<(u32, NodeId)>> = Vec::new();
@@ -82,7 +95,8 @@ impl fmt::Display for NetworkIbsim<'_> {
             adapters[adapter as usize].push((port, node));
             adapter_ports.push((adapter as usize, port));
         }
-        let names = Names::new(network, &mut adapters);
+        let names = Names::new(network, &mut adapters, is_for_ibsim);
+        let mut free = names.free_identifiers();
         for router in network.router_ids() {
             let mut cables: Vec<(u32, &str, u32)> = Vec::new();
             for channel in network.outputs(router) {
@@ -98,7 +112,9 @@ impl fmt::Display for NetworkIbsim<'_> {
             // Switches of 36 ports are what ibsim's examples and most clusters have.
             let own = network.router_ports(router).unwrap_or(36);
             let ports = cables.last().map_or(own, |&(port, ..)| port.max(own));
-            if let Some(guid) = network.router_guid(router) {
+            let name = &names.switches[router.index()];
+            let apart = || free.as_mut().filter(|_| guid_of(name, "S-").is_none()).and_then(Iterator::next);
+            if let Some(guid) = network.router_guid(router).or_else(apart) {
                 writeln!(f, "switchguid={guid:#x}")?;
             }
             writeln!(f, "Switch {ports} \"{}\"", names.switches[router.index()])?;
@@ -109,8 +125,9 @@ impl fmt::Display for NetworkIbsim<'_> {
         }
         for (ports, name) in adapters.iter().zip(&names.adapters) {
             let below = |node: NodeId, port: u32| Some(network.node_guid(node)?.wrapping_sub(u64::from(port)));
-            let guid_of = |&(port, node): &(u32, NodeId)| network.adapter_guid(node).or_else(|| below(node, port));
-            if let Some(guid) = ports.first().and_then(guid_of) {
+            let own = |&(port, node): &(u32, NodeId)| network.adapter_guid(node).or_else(|| below(node, port));
+            let apart = || free.as_mut().filter(|_| guid_of(name, "H-").is_none()).and_then(Iterator::next);
+            if let Some(guid) = ports.first().and_then(own).or_else(apart) {
                 writeln!(f, "caguid={guid:#x}")?;
             }
             writeln!(f, "Hca {} \"{name}\"", ports.last().map_or(1, |&(port, _)| port))?;
@@ -132,7 +149,7 @@ struct Names {
 }
 
 impl Names {
-    fn new(network: &Network, adapters: &mut [Vec<(u32, NodeId)>]) -> Self {
+    fn new(network: &Network, adapters: &mut [Vec<(u32, NodeId)>], is_for_ibsim: bool) -> Self {
         let own_switch = |router: u32| network.router_name(RouterId::new(router)).map(str::to_owned);
         let own_adapter = |ports: &[(u32, NodeId)]| match ports {
             [(_, node)] => network.own_node_name(*node).map(str::to_owned),
@@ -149,16 +166,32 @@ impl Names {
             switches: switches.unwrap_or_else(|| numbered('S', network.routers())),
             adapters: hosts.unwrap_or_else(|| numbered('H', adapters.len())),
         };
-        if !names.are_good() {
+        if !names.are_good(is_for_ibsim) {
             names = Self { switches: numbered('S', network.routers()), adapters: numbered('H', adapters.len()) };
         }
         names
     }
 
-    fn are_good(&self) -> bool {
-        let all = || self.switches.iter().chain(&self.adapters);
-        let mut seen = std::collections::HashSet::with_capacity(self.switches.len() + self.adapters.len());
-        all().all(|name| !name.is_empty() && !name.contains(['"', '\n', '\r']) && seen.insert(name.as_str()))
+    fn are_good(&self, is_for_ibsim: bool) -> bool {
+        // What ibsim takes of a name for its own purposes, and how much of it tells devices apart.
+        const RESERVED: [char; 2] = ['#', '@'];
+        const DIFFERENT: usize = 63;
+        const LONGEST: usize = 255;
+        let mut seen = HashSet::with_capacity(self.switches.len() + self.adapters.len());
+        self.switches.iter().chain(&self.adapters).all(|name| {
+            let takes = !is_for_ibsim || name.len() <= LONGEST && !name.contains(RESERVED);
+            let told = if is_for_ibsim { &name.as_bytes()[..name.len().min(DIFFERENT)] } else { name.as_bytes() };
+            takes && !name.is_empty() && !name.contains(['"', '\n', '\r']) && seen.insert(told)
+        })
+    }
+
+    /// Identifiers, each with room for those of an adapter's ports, for devices that have none where the names of others are identifiers: those by number might be
+    /// the same.
+    fn free_identifiers(&self) -> Option<impl Iterator<Item = u64> + use<>> {
+        let switches = self.switches.iter().filter_map(|name| guid_of(name, "S-"));
+        let largest = switches.chain(self.adapters.iter().filter_map(|name| guid_of(name, "H-"))).max()?;
+        let first = (largest >> 8).checked_add(2)?;
+        Some((first..u64::MAX >> 8).map(|number| number << 8))
     }
 }
 
@@ -183,5 +216,5 @@ pub fn as_fabric(network: &Arc<Network>) -> Result<Arc<Network>, TopologyError> 
         return Ok(Arc::clone(network));
     }
     FileFormat::Fabric.check_expresses(network)?;
-    FileFormat::Fabric.parse(network.name(), &NetworkIbsim(network).to_string())
+    FileFormat::Fabric.parse(network.name(), &FabricText { network, is_for_ibsim: false }.to_string())
 }

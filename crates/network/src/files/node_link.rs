@@ -39,7 +39,8 @@ fn yes() -> bool {
 
 #[derive(Deserialize)]
 struct Vertex<'t> {
-    id: Value,
+    #[serde(borrow)]
+    id: &'t RawValue,
     label: Option<Value>,
     name: Option<Value>,
     #[serde(borrow)]
@@ -69,9 +70,11 @@ impl Vertex<'_> {
 }
 
 #[derive(Deserialize)]
-struct Joined {
-    source: Value,
-    target: Value,
+struct Joined<'t> {
+    #[serde(borrow)]
+    source: &'t RawValue,
+    #[serde(borrow)]
+    target: &'t RawValue,
     source_port: Option<Value>,
     target_port: Option<Value>,
     delay_cycles: Option<Value>,
@@ -110,7 +113,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
             other => other.to_string(),
         });
         let is_node = vertex.kind.map_or(Ok(false), |kind| is_node(kind.get().trim_matches('"'))).map_err(error)?;
-        let id = id(&vertex.id).map_err(error)?;
+        let id = id(vertex.id).map_err(error)?;
         vertices.declare(&id, Attributes { label, is_node, coordinates }, line).map_err(error)?;
     }
     lines = Lines { text, line: 1, counted: 0 };
@@ -120,9 +123,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let line = lines.of(raw);
         let error = |problem: String| file.error(line, format!("edge {index}: {problem}"));
         no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
-        let edge: Joined = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
-        let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
-        let ends = [end(&edge.source)?, end(&edge.target)?];
+        let edge: Joined<'_> = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
+        let mut end = |value: &RawValue| id(value).map(|id| vertices.named(&id, line)).map_err(error);
+        let ends = [end(edge.source)?, end(edge.target)?];
         let ports = [
             whole("source_port", edge.source_port, PORT_NUMBER).map_err(error)?,
             whole("target_port", edge.target_port, PORT_NUMBER).map_err(error)?,
@@ -132,13 +135,13 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         if !document.multigraph {
             let pair = if directed { ends } else { [ends[0].min(ends[1]), ends[0].max(ends[1])] };
             if let Some(first) = alone.insert((directed, pair), line) {
-                let [a, b] = [&edge.source, &edge.target];
+                let [a, b] = [edge.source, edge.target].map(RawValue::get);
                 return Err(error(format!(
                     "`{a}` and `{b}` are joined already, in line {first}, and `multigraph` is false: links that are parallel need `\"multigraph\": true`"
                 )));
             }
         }
-        vertices.join(Edge { ends, ports, delay, directed, line }).map_err(error)?;
+        vertices.join(Edge { ends, ports, delay, directed, line, number: Some(index) }).map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
 }
@@ -182,11 +185,15 @@ fn wrong_kind(text: &str) -> Option<String> {
 }
 
 /// An id as text: numbers, strings and lists of them are all different.
-fn id(value: &Value) -> Result<Cow<'_, str>, String> {
-    match value {
-        Value::String(text) => Ok(Cow::Owned(Value::String(text.clone()).to_string())),
-        Value::Number(_) | Value::Array(_) => Ok(Cow::Owned(value.to_string())),
-        _ => Err(format!("`{value}` is no id: expected a number, a string or a list")),
+fn id(value: &RawValue) -> Result<Cow<'_, str>, String> {
+    let text = value.get();
+    // Whole numbers may have more digits than a number here has.
+    if text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(Cow::Borrowed(text));
+    }
+    match serde_json::from_str(text).map_err(|error| without_place(&error))? {
+        value @ (Value::String(_) | Value::Number(_) | Value::Array(_)) => Ok(Cow::Owned(value.to_string())),
+        value => Err(format!("`{value}` is no id: expected a number, a string or a list")),
     }
 }
 
@@ -366,7 +373,7 @@ mod tests {
             }
         }
         assert!(edges("{\"source\": 0, \"target\": null}").starts_with("x:5: edge 0: `null` is no id"));
-        assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: `0` is joined to itself"));
+        assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: edge 0: `0` is joined to itself"));
         assert!(message(&"[".repeat(100_000)).starts_with("x:1: "));
         let list = r#"[false,[{"id":1},{"id":2}],[{"source":1,"target":2}],null]"#;
         assert!(message(list).starts_with("x:1: this is a list, not an object; expected node-link JSON"));
@@ -420,13 +427,16 @@ mod tests {
         }
         let wrong = read([first.clone(), second.clone(), edge(1, 3, [4, 1]), edge(1, 6, [3, 2])]).unwrap_err();
         assert!(
-            wrong.starts_with("x:6: `delay_cycles` from `1` to `0` is another than on the way back, in line 4"),
+            wrong.starts_with("x:6: edge 3: `delay_cycles` from `1` to `0` is another than on the way back, in line 4"),
             "{wrong}"
         );
         let wrong = read([first, second, edge(1, 3, [4, 1]), edge(1, 5, [7, 9])]).unwrap_err();
-        assert!(wrong.starts_with("x:6: a port from `1` to `0` is another than on the way back, in line 4"), "{wrong}");
+        assert!(
+            wrong.starts_with("x:6: edge 3: a port from `1` to `0` is another than on the way back, in line 4"),
+            "{wrong}"
+        );
         let half = pair(true, &[r#"{"source": 0, "target": 1}"#]).unwrap_err();
-        assert!(half.starts_with("x:3: the directed edge from `0` to `1` has none back"), "{half}");
+        assert!(half.starts_with("x:3: edge 0: the directed edge from `0` to `1` has none back"), "{half}");
         let own = pair(false, &[r#"{"source": 0, "target": 1, "directed": true}"#]).unwrap_err();
         assert_eq!(own, half);
     }
@@ -455,5 +465,16 @@ mod tests {
         assert!(back.contains("from `1` to `2` has none back"), "{back}");
         let kind = read("\"multigraph\": 3, ", false, both_ways).unwrap_err();
         assert!(kind.starts_with("x:1: `multigraph` is a number: expected true or false"), "{kind}");
+    }
+
+    #[test]
+    fn whole_numbers_of_any_length_are_ids() {
+        let [a, b] = ["12345678901234567890123", "12345678901234567890124"];
+        let text = format!(
+            r#"{{"nodes":[{{"id":{a}}},{{"id":{b}}},{{"id":-7}}],"edges":[{{"source":{a},"target":{b}}},{{"source":-7,"target":{a}}}]}}"#
+        );
+        assert_eq!(parse("x", &text).map(|network| (network.routers(), network.links())).unwrap(), (3, 2));
+        let twice = parse("x", &text.replace(b, a)).unwrap_err().to_string();
+        assert!(twice.starts_with(&format!("x:1: vertex 1: vertex `{a}` is declared already")), "{twice}");
     }
 }

@@ -89,6 +89,18 @@ pub(super) struct Edge {
     pub(super) delay: Option<u32>,
     pub(super) directed: bool,
     pub(super) line: usize,
+    /// Its place among the edges, if a line of the file may have many.
+    pub(super) number: Option<usize>,
+}
+
+impl Edge {
+    /// A problem with this edge.
+    fn told(&self, problem: String) -> String {
+        match self.number {
+            Some(number) => format!("edge {number}: {problem}"),
+            None => problem,
+        }
+    }
 }
 
 /// What tells which edge a directed one is: its ends, its delay, and its ports.
@@ -163,7 +175,7 @@ impl Vertices {
         // The edge of each node.
         let mut attached: Vec<Option<usize>> = vec![None; if fabric { self.list.len() } else { 0 }];
         for (position, edge) in self.edges.iter().enumerate() {
-            let error = |problem: String| file.error(edge.line, problem);
+            let error = |problem: String| file.error(edge.line, edge.told(problem));
             let [a, b] = edge.ends;
             let node = match (routers[a as usize], routers[b as usize]) {
                 (Some(a), Some(b)) => {
@@ -265,10 +277,10 @@ impl Vertices {
                 let differs = delay.unwrap_or(1) != back.delay.unwrap_or(1);
                 let what = if differs { format!("`{DELAY}`") } else { "a port".to_owned() };
                 let problem = format!("{what} from `{b}` to `{a}` is another than on the way back, in line {line}");
-                return Err((back.line, problem));
+                return Err((back.line, back.told(problem)));
             }
             let problem = format!("the directed edge from `{a}` to `{b}` has none back: channels come in pairs");
-            return Err((line, problem));
+            return Err((line, self.edges[alone].told(problem)));
         }
         // Of each pair, the one from the smaller vertex stays.
         let mut position = 0..;

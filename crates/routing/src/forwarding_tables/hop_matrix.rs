@@ -298,13 +298,17 @@ pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Resul
         }
         let guid = hexadecimal_after(rest, "portguid 0x");
         let guid = guid.ok_or_else(|| wrong("a row needs a `# portguid` behind its hops".to_owned()))?;
-        let Some(Target::Router(to)) = identities.target(guid).map_err(wrong)? else { continue };
         let hops = rest.split('#').next().unwrap_or("").split_whitespace();
         let hops: Result<Vec<u8>, _> = hops.map(|hops| u8::from_str_radix(hops, 16)).collect();
         let hops = hops.map_err(|_| wrong("hops are hexadecimal numbers from 00 to ff".to_owned()))?;
         let Some((&least, by_port)) = hops.split_first() else {
             return Err(wrong("a row needs hops".to_owned()));
         };
+        if let Some(ports) = fabric.router_ports(from).filter(|&ports| ports as usize != by_port.len()) {
+            let (switch, found) = (fabric.router_label(from), by_port.len());
+            return Err(wrong(format!("the row has hops by {found} ports, and {switch} has {ports}")));
+        }
+        let Some(Target::Router(to)) = identities.target(guid).map_err(wrong)? else { continue };
         let port = by_port.iter().position(|&hops| hops == least).map_or(0, |position| position + 1);
         check_port(&fabric, from, port as u32).map_err(wrong)?;
         let place = matrix.place(from, to);

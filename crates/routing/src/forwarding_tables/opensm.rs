@@ -326,7 +326,7 @@ impl<'n> Dump<'n> {
         }
         let head = content.split_whitespace().next().unwrap_or("");
         if content.ends_with("lids dumped") {
-            return self.ends.end(head);
+            return self.ends.end(head, content.contains(" valid "));
         }
         if ["Lid", "Port", "***"].contains(&head) {
             return Ok(());
@@ -474,11 +474,11 @@ impl Ends {
         Ok(())
     }
 
-    /// A table ends with this number.
-    fn end(&mut self, number: &str) -> Result<(), String> {
+    /// A table ends with this number: of entries, as `dump_lfts` counts those that are valid, or else the largest address, as `OpenSM` writes.
+    fn end(&mut self, number: &str, is_count: bool) -> Result<(), String> {
         let Open { line, entries, largest } = self.open.take().ok_or_else(|| "no table ends here".to_owned())?;
         match number.parse::<u64>().ok() {
-            Some(count) if count == entries || Some(count) == largest => Ok(()),
+            Some(count) if count == entries || !is_count && Some(count) == largest => Ok(()),
             _ => {
                 let number = number.chars().take(64).collect::<String>();
                 Err(format!(

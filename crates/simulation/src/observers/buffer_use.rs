@@ -17,12 +17,13 @@ pub(crate) struct BufferCounter {
 }
 
 impl BufferCounter {
-    pub(crate) fn add(&mut self, switch: RouterId, flits: u64) {
+    /// So many samples in which a switch's buffers hold the same.
+    pub(crate) fn add(&mut self, switch: RouterId, flits: u64, samples: u64) {
         if self.sums.len() <= switch.index() {
             self.sums.resize(switch.index() + 1, 0);
         }
-        self.sums[switch.index()] += flits;
-        self.samples += 1;
+        self.sums[switch.index()] += flits * samples;
+        self.samples += samples;
         self.most = self.most.max(flits);
     }
 
@@ -43,7 +44,8 @@ impl BufferCounter {
     }
 }
 
-/// Writes what the buffers of buffered switches hold over a whole run: `cycle,switch,flits`, one line a sample, as the run goes on.
+/// Writes what the buffers of buffered switches hold over a whole run: `cycle,switch,flits`, one line a sample, as the run goes on. Where nothing moves for longer
+/// there is one line for all samples, which holds until the switch's next one.
 #[derive(Debug)]
 pub struct BufferLog<W: Write> {
     out: Sink<W>,
@@ -70,7 +72,7 @@ impl<W: Write> Observer for BufferLog<W> {
     const OCCUPANCY: bool = true;
     const RELEASES: bool = false;
 
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, _samples: u64) {
         self.out.write(|out| writeln!(out, "{at},{switch},{flits}"));
     }
 

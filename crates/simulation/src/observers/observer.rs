@@ -133,9 +133,9 @@ pub trait Observer {
     }
 
     /// The flits that the buffers of a buffered switch hold at the end of a cycle, in every 64th cycle: in FIFOs, and in a central buffer
-    /// by whole chunks.
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
-        let _ = (at, switch, flits);
+    /// by whole chunks. They hold the same in so many such cycles, of which this is the first.
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64) {
+        let _ = (at, switch, flits, samples);
     }
 
     /// The run is over.
@@ -200,8 +200,8 @@ impl<O: Observer> Observer for &mut O {
         (**self).delivered(delivery);
     }
 
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
-        (**self).buffered(at, switch, flits);
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64) {
+        (**self).buffered(at, switch, flits, samples);
     }
 
     fn ended(&mut self, end: &RunEnd<'_>) {
@@ -270,9 +270,9 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64) {
         if let Some(observer) = self {
-            observer.buffered(at, switch, flits);
+            observer.buffered(at, switch, flits, samples);
         }
     }
 
@@ -341,9 +341,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.delivered(delivery);
     }
 
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
-        self.0.buffered(at, switch, flits);
-        self.1.buffered(at, switch, flits);
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64) {
+        self.0.buffered(at, switch, flits, samples);
+        self.1.buffered(at, switch, flits, samples);
     }
 
     fn ended(&mut self, end: &RunEnd<'_>) {

@@ -405,9 +405,9 @@ impl Observer for Recorder {
         self.links.settled(at, channel, flits);
     }
 
-    fn buffered(&mut self, _at: Cycle, switch: RouterId, flits: u64) {
+    fn buffered(&mut self, _at: Cycle, switch: RouterId, flits: u64, samples: u64) {
         if self.window_open {
-            self.buffers.add(switch, flits);
+            self.buffers.add(switch, flits, samples);
         }
     }
 

@@ -28,7 +28,7 @@ use crate::wormhole::worm::parts::{Parts, PartsEngine};
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 11;
+pub const MODEL_VERSION: u32 = 12;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {

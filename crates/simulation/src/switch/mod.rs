@@ -266,7 +266,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             self.check_invariants();
         }
         if O::OCCUPANCY && self.now.is_multiple_of(SAMPLE_PERIOD) {
-            self.sample_buffers();
+            self.sample_buffers(self.now, 1);
         }
         self.now += 1;
     }
@@ -313,8 +313,17 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
         self.requests[self.wiring.to[input] as usize] |= 1 << self.wiring.in_port[input];
     }
 
-    /// Reports what the buffers hold.
-    fn sample_buffers(&mut self) {
+    /// Goes on with a later cycle. Until then buffers hold what they hold.
+    fn skip_to(&mut self, next: Cycle) {
+        let first = self.now.next_multiple_of(SAMPLE_PERIOD);
+        if O::OCCUPANCY && first < next {
+            self.sample_buffers(first, (next - 1 - first) / SAMPLE_PERIOD + 1);
+        }
+        self.now = next;
+    }
+
+    /// Reports what the buffers hold in a cycle, and so many samples from then on.
+    fn sample_buffers(&mut self, at: Cycle, samples: u64) {
         for switch in 0..self.wiring.switches {
             let inputs = self.wiring.first_in[switch] as usize..self.wiring.first_in[switch + 1] as usize;
             let fifo = |&input: &u32| u64::from(self.config.input_fifo - self.lines[input as usize].space);
@@ -322,7 +331,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             if let Memory::Central(central) = &self.memory {
                 flits += u64::from(central.used(switch)) * u64::from(self.config.chunk_flits);
             }
-            self.observer.buffered(self.now, RouterId::new(switch as u32), flits);
+            self.observer.buffered(at, RouterId::new(switch as u32), flits, samples);
         }
     }
 
@@ -332,10 +341,10 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             if self.active.is_empty() && self.coming == 0 && self.packets.len() == 0 {
                 // Nothing is in the network: go on with what nodes have to do next.
                 match self.hosts.next() {
-                    Some(next) if next > self.now => self.now = next.min(end),
+                    Some(next) if next > self.now => self.skip_to(next.min(end)),
                     Some(_) => {}
                     None if end == Cycle::MAX => return StopReason::EndReached,
-                    None => self.now = end,
+                    None => self.skip_to(end),
                 }
                 if self.now >= end {
                     return StopReason::EndReached;
@@ -359,7 +368,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
                 && let Some(next) = self.hosts.next()
             {
                 // Nothing in the network changes before a node does something.
-                self.now = self.now.max(next.min(end));
+                self.skip_to(self.now.max(next.min(end)));
             }
         }
         StopReason::EndReached

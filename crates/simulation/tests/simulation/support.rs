@@ -26,7 +26,7 @@ pub(crate) trait Listener {
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32);
     fn settled(&mut self, at: Cycle, channel: ChannelId, flits: u32);
     fn delivered(&mut self, delivery: &Delivery);
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64);
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64);
     fn ended(&mut self, end: &RunEnd<'_>);
     fn done(&self) -> bool;
 }
@@ -68,9 +68,9 @@ impl<O: Observer> Listener for O {
         Observer::delivered(self, delivery);
     }
 
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64) {
         if O::OCCUPANCY {
-            Observer::buffered(self, at, switch, flits);
+            Observer::buffered(self, at, switch, flits, samples);
         }
     }
 
@@ -140,8 +140,8 @@ impl<const QUIET: bool> Observer for Told<'_, QUIET> {
         self.0.borrow_mut().delivered(delivery);
     }
 
-    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
-        self.0.borrow_mut().buffered(at, switch, flits);
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64, samples: u64) {
+        self.0.borrow_mut().buffered(at, switch, flits, samples);
     }
 
     fn ended(&mut self, end: &RunEnd<'_>) {

@@ -118,3 +118,24 @@ fn members_without_names_are_read_back() {
     assert_eq!(said["groups"][0]["members"], serde_json::json!(["1", "3"]), "{said}");
     assert_eq!(said["groups"][0]["connected"], true);
 }
+
+/// A group without a level was taken for level 0 and not counted.
+#[test]
+fn groups_without_a_level_are_counted() {
+    let folder = fabric();
+    let pairs = (0..12).flat_map(|host| (1..=12).map(move |lid| (host, lid))).filter(|&(host, lid)| lid != host + 1);
+    let lines: String = pairs.map(|(host, lid)| format!("{:#018x} {lid} 1\n", 0x10_0000 + 2 * host)).collect();
+    folder.write("hosts", lines.as_bytes());
+    let groups: String = (0..12).map(|host| format!("{:#018x} 49153 1\n", 0x10_0000 + 2 * host)).collect();
+    folder.write("all", (lines + &groups).as_bytes());
+    let with = |levels: &str| -> Value {
+        let network = ["routing", "--topology=fabric.net", "--tables=fabric-updn.lfts", "--format=json"];
+        let run = folder.run(&[&network[..], &["--multicast-tables=fabric.mcfdbs", "--lanes", levels]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    };
+    let (hosts, all) = (with("hosts"), with("all"));
+    let members = all["groups"][0]["members"].as_array().unwrap().len();
+    assert_eq!((&hosts["lanes"]["without_level"], &all["lanes"]["without_level"]), (&members.into(), &0.into()));
+    assert_eq!((&hosts["deadlock_free"], &all["deadlock_free"]), (&true.into(), &false.into()));
+}

@@ -84,6 +84,17 @@ fn what_is_left_of_a_store_that_does_not_open_can_be_merged() {
         assert_eq!(whole.code, 0, "{}", whole.stderr);
         assert!(whole.stdout.contains("36 results added"), "{}", whole.stdout);
     }
+    // Text that is none, in the notes about points, takes no row along.
+    {
+        folder.write("results/store.db", &bytes);
+        let store = rusqlite::Connection::open(folder.path().join("results/store.db")).unwrap();
+        store.execute("UPDATE points SET description = CAST(x'7bff7d' AS TEXT) WHERE config_hash = (SELECT min(config_hash) FROM points)", []).unwrap();
+        store.execute("UPDATE points SET config_hash = CAST(x'41ff' AS TEXT) WHERE config_hash = (SELECT max(config_hash) FROM points)", []).unwrap();
+        drop(store);
+        let changed = folder.bytes("results/store.db");
+        let whole = merged(&changed);
+        assert!(whole.stdout.contains("36 results added"), "{}{}", whole.stdout, whole.stderr);
+    }
     // Without the first page nothing says where anything is.
     let mut changed = bytes.clone();
     changed[100..4096].fill(0);

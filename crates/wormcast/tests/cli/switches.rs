@@ -143,3 +143,38 @@ fn buffered_switches_run_on_unidirectional_networks() {
         }
     }
 }
+
+/// Samples of cycles in which nothing is in the network, or nothing moves, were left out.
+#[test]
+fn empty_cycles_count_for_what_buffers_hold() {
+    const TRACED: &str = "topology = 'bmin:4x2'\nrouting = 'turnaround'\nalgorithm = 'separate'\nswitching.model = 'central-buffer'\n\
+        timing.preset = 'paper-4'\ntraffic.trace = 'messages.txt'\n";
+    let folder = Folder::with(&[("traced.toml", TRACED)]);
+    // The mean in flits, and how many samples there were.
+    let run = |trace: &str| {
+        folder.write("messages.txt", trace.as_bytes());
+        let run = folder.run(&["simulate", "traced.toml", "--format", "json", "--buffers", "held.csv"]).json();
+        (run["buffers"]["mean"].as_f64().unwrap(), run["cycles"].as_u64().unwrap().div_ceil(64))
+    };
+    let (mean, samples) = run("0 0 64 15\n");
+    assert!(mean > 1.0 && samples == 2, "{mean}, {samples}");
+    for apart in [6_400, 1_000_000] {
+        let (both, all) = run(&format!("0 0 64 15\n{apart} 0 64 15\n"));
+        let sum = both * all as f64;
+        assert!((sum - 2.0 * mean * samples as f64).abs() < 1e-6 * sum, "{both} in {all} samples, {mean} in {samples}");
+        // A line of the file holds until the next one.
+        let rows: Vec<[u64; 3]> = folder
+            .read("held.csv")
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').map(|number| number.parse().unwrap()).collect::<Vec<_>>().try_into().unwrap())
+            .collect();
+        let mut held = 0;
+        for switch in 0..8 {
+            let own: Vec<&[u64; 3]> = rows.iter().filter(|row| row[1] == switch).collect();
+            let ends = own.iter().skip(1).map(|row| row[0]).chain([all * 64]);
+            held += own.iter().zip(ends).map(|(row, end)| (end - row[0]) / 64 * row[2]).sum::<u64>();
+        }
+        assert!((held as f64 / 8.0 - sum).abs() < 1e-6 * sum, "{held} flits in all, {sum} in a switch");
+    }
+}

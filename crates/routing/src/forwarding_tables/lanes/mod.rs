@@ -192,6 +192,12 @@ impl VirtualLanes {
         found.into_iter().map(|((source, address), level)| (source, address, level)).collect()
     }
 
+    /// Whether all paths from a node to an address have this level.
+    pub(super) fn has_only(&self, source: NodeId, address: u16, level: u8) -> bool {
+        let further = self.further.range((source, address, 0)..=(source, address, u8::MAX));
+        self.level(source, address).unwrap_or(0) == level && further.into_iter().all(|&(.., other)| other == level)
+    }
+
     /// Takes service levels of paths from this one on for level 0, where levels are lanes and there are only so many; the number of these paths.
     pub(super) fn hold_below(&mut self, lanes: u32) -> u64 {
         let mut changed = 0;
@@ -292,6 +298,12 @@ impl VirtualLanes {
     /// Further service levels of packets from a node to an address: those from other addresses of the source.
     pub fn further_levels(&self, source: NodeId, address: u16) -> impl Iterator<Item = u8> + '_ {
         self.further.range((source, address, 0)..=(source, address, u8::MAX)).map(|&(.., level)| level)
+    }
+
+    /// Whether levels are said for this source, but not for a group that it sends to.
+    pub fn lacks_group(&self, source: NodeId, mlid: u16) -> bool {
+        let is_said = self.of_groups.contains_key(&(source, mlid)) || self.of_whole_groups.contains_key(&mlid);
+        self.levels.contains_key(&source) && !is_said
     }
 
     /// The service level of packets from a node to a group: 0 if nothing is said.

@@ -1,6 +1,6 @@
 //! The files of multicast tables.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -107,7 +107,11 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
                 ))
             };
             signs.section(line, !crosses);
-            section = Some((identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?, crosses));
+            let router = identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?;
+            if crosses {
+                signs.printed.insert(router);
+            }
+            section = Some((router, crosses));
             continue;
         }
         if trimmed.starts_with("0x") {
@@ -131,8 +135,11 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
             continue;
         }
         let head = trimmed.split_whitespace().next().unwrap_or("");
+        if trimmed.ends_with("mlids dumped") {
+            signs.count(line, head);
+            continue;
+        }
         let is_header = ["LID", "MLid", "Ports:", "***"].contains(&head)
-            || trimmed.ends_with("mlids dumped")
             || trimmed.chars().all(|c| c.is_ascii_digit() || c.is_whitespace());
         if !is_header {
             let kind = if head == "Unicast" { "unicast tables" } else { head };
@@ -148,41 +155,82 @@ pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) ->
         return Err(file.error(text.lines().count().max(1), problem));
     }
     let groups = groups.into_iter().map(|(mlid, masks)| MulticastGroup { mlid, masks, members: None }).collect();
-    let doubt = signs.of_a_cut(text).map(|(line, sign)| format!("{path}:{line}: {sign}: is the file truncated?"));
+    let lacking = fabric.router_ids().find(|router| !signs.printed.is_empty() && !signs.printed.contains(router));
+    let lacking = lacking.map(|router| {
+        let count = fabric.routers() - signs.printed.len();
+        let others = if count > 1 {
+            format!(" and {} other{}", count - 1, if count > 2 { "s" } else { "" })
+        } else {
+            String::new()
+        };
+        format!("there is no table of {}{others}", fabric.router_label(router))
+    });
+    let sign = signs.of_a_cut(text).or_else(|| Some((text.lines().count(), lacking?)));
+    let doubt = sign.map(|(line, sign)| format!("{path}:{line}: {sign}: is the file truncated?"));
     Ok(MulticastTables { network: Arc::clone(network), groups, doubt })
 }
 
-/// What tells that a file as `OpenSM` writes it ends before its end.
+/// What tells that a file ends before its end, as `OpenSM` writes it or `dump_mfts` prints it.
 #[derive(Default)]
 struct Signs {
     /// The line of a switch that has no entries so far.
     without_entries: Option<usize>,
-    found: Option<(usize, &'static str)>,
+    /// Where crosses are: the line in which a switch's part begins whose end has not come, and its entries so far.
+    unended: Option<(usize, u64)>,
+    /// The switches with crosses.
+    printed: HashSet<RouterId>,
+    found: Option<(usize, String)>,
 }
 
 impl Signs {
+    fn found(&mut self, line: usize, sign: impl Into<String>) {
+        if self.found.is_none() {
+            self.found = Some((line, sign.into()));
+        }
+    }
+
     fn section(&mut self, line: usize, is_listed: bool) {
         self.end_of_section();
-        self.without_entries = is_listed.then_some(line);
+        if is_listed {
+            self.without_entries = Some(line);
+        } else {
+            self.unended = Some((line, 0));
+        }
     }
 
     fn entry(&mut self, line: usize, is_empty: bool) {
         self.without_entries = None;
+        if let Some((_, entries)) = &mut self.unended {
+            *entries += 1;
+        }
         if is_empty {
-            self.found.get_or_insert((line, "the entry has no ports"));
+            self.found(line, "the entry has no ports");
+        }
+    }
+
+    /// The last line of a switch's part, with the number of its entries.
+    fn count(&mut self, line: usize, number: &str) {
+        if let Some((first, entries)) = self.unended.take()
+            && number.parse() != Ok(entries)
+        {
+            let number = number.chars().take(64).collect::<String>();
+            self.found(line, format!("the table that begins in line {first} has {entries} entries, not {number}"));
         }
     }
 
     fn end_of_section(&mut self) {
         if let Some(line) = self.without_entries.take() {
-            self.found.get_or_insert((line, "the switch has no entries"));
+            self.found(line, "the switch has no entries");
+        }
+        if let Some((line, _)) = self.unended.take() {
+            self.found(line, "the table that begins here does not end with `… valid mlids dumped`");
         }
     }
 
     /// The first sign, and its line.
-    fn of_a_cut(mut self, text: &str) -> Option<(usize, &'static str)> {
+    fn of_a_cut(mut self, text: &str) -> Option<(usize, String)> {
         self.end_of_section();
-        let unended = (!text.ends_with('\n')).then(|| (text.lines().count(), "the last line has no end"));
+        let unended = (!text.ends_with('\n')).then(|| (text.lines().count(), "the last line has no end".to_owned()));
         self.found.or(unended)
     }
 }

@@ -677,4 +677,28 @@ mod tests {
         assert_eq!(built.groups[0].masks.values().filter(|mask| mask.own).count(), 2);
         assert_eq!((built.sizes()[0].0, report(&built).connected), (2, true));
     }
+
+    /// What `dump_mfts` prints says for each switch how many entries it has.
+    #[test]
+    fn printed_tables_that_are_cut_are_doubted() {
+        let (ring, _) = ring();
+        let part = |router: u32| {
+            let guid = ring.router_guid(RouterId::new(router)).unwrap();
+            format!(
+                "Multicast mlids [0xc000-0xc3ff] of switch DR path slid 0; dlid 0; 0 guid {guid:#018x} (S{router}):\n            0       \n     Ports: 0 1 2 3 \n MLid\n0xc001        x x x \n1 valid mlids dumped \n"
+            )
+        };
+        let whole: String = (0..6).map(part).collect();
+        let doubt = |text: &str| parse_multicast_tables(&ring, "mc", text).unwrap().doubt().map(str::to_owned);
+        assert_eq!(doubt(&whole), None);
+        let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+        for kept in 1..lines.len() {
+            let said = doubt(&lines[..kept].concat()).unwrap_or_else(|| panic!("{kept}"));
+            let sign =
+                if kept % 6 == 0 { "there is no table of S" } else { "does not end with `… valid mlids dumped`" };
+            assert!(said.contains(sign) && said.ends_with("is the file truncated?"), "{kept}: {said}");
+        }
+        let other = doubt(&whole.replacen("1 valid", "3 valid", 1)).unwrap();
+        assert!(other.starts_with("mc:6: the table that begins in line 1 has 1 entries, not 3"), "{other}");
+    }
 }

@@ -31,9 +31,9 @@ pub fn replay_settings(scenario: &Scenario, engine: &str, seed: u64) -> Value {
         "routing_delay": config.routing_delay,
         "buffer": switch.map_or((config.buffer < Buffer::WHOLE).then_some(config.buffer), |switch| Some(switch.input_fifo)),
         "virtual_channels": config.virtual_channels,
-        "header": config.header,
+        "header": switch.is_none().then_some(config.header),
         "header_flits": fixed,
-        "replication": config.replication,
+        "replication": switch.is_none().then_some(config.replication),
         "flits": if exact { "exact" } else { "held" },
     })
 }

@@ -185,7 +185,7 @@ fn write_repair(out: &mut dyn Write, repaired: &Repaired) -> Result<(), Failure>
             write_figure(out, "", format_args!("average distance {before:.3} before, {after:.3} after"))?;
         }
         let BeforeAfter { before, after } = largest_load;
-        write_figure(out, "", format_args!("largest link load {before:.0} pairs before, {after:.0} after"))?;
+        write_figure(out, "", format_args!("largest link load {before:.2} pairs before, {after:.2} after"))?;
         let links = |of: fn(&BeforeAfter<usize>) -> usize| groups.iter().map(|group| of(&group.links)).sum::<usize>();
         if !groups.is_empty() {
             let (before, after) = (links(|links| links.before), links(|links| links.after));
