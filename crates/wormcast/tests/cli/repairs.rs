@@ -124,10 +124,11 @@ fn members_without_names_are_read_back() {
 fn groups_without_a_level_are_counted() {
     let folder = fabric();
     let pairs = (0..12).flat_map(|host| (1..=12).map(move |lid| (host, lid))).filter(|&(host, lid)| lid != host + 1);
-    let lines: String = pairs.map(|(host, lid)| format!("{:#018x} {lid} 1\n", 0x10_0000 + 2 * host)).collect();
-    folder.write("hosts", lines.as_bytes());
-    let groups: String = (0..12).map(|host| format!("{:#018x} 49153 1\n", 0x10_0000 + 2 * host)).collect();
-    folder.write("all", (lines + &groups).as_bytes());
+    let line = |(host, lid)| format!("{:#018x} {lid} 1", 0x10_0000 + 2 * host);
+    let mut lines: Vec<String> = pairs.map(line).collect();
+    folder.write("hosts", lines.join("\n").as_bytes());
+    lines.extend((0..12).map(|host| line((host, 49_153))));
+    folder.write("all", lines.join("\n").as_bytes());
     let with = |levels: &str| -> Value {
         let network = ["routing", "--topology=fabric.net", "--tables=fabric-updn.lfts", "--format=json"];
         let run = folder.run(&[&network[..], &["--multicast-tables=fabric.mcfdbs", "--lanes", levels]].concat());
