@@ -136,12 +136,16 @@ impl Faults {
         };
         let router = |text: &str| routers(text).first().copied();
         let mut readings: Vec<(RouterId, RouterId)> = Vec::new();
+        let mut joined: Vec<(RouterId, RouterId)> = Vec::new();
         for (at, _) in text.match_indices('-') {
-            let to = routers(&text[at + 1..]);
-            readings.extend(routers(&text[..at]).into_iter().flat_map(|from| to.iter().map(move |&to| (from, to))));
+            let (from, to) = (routers(&text[..at]), routers(&text[at + 1..]));
+            readings.extend(from.first().copied().zip(to.first().copied()));
+            let ends: HashSet<RouterId> = to.into_iter().collect();
+            for &from in &from {
+                let beside = network.outputs(from).map(|link| network.to(link)).filter(|to| ends.contains(to));
+                joined.extend(beside.map(|to| (from, to)));
+            }
         }
-        let mut joined = readings.clone();
-        joined.retain(|&(from, to)| from != to && network.outputs(from).any(|link| network.to(link) == to));
         // One link may have several names: those of its routers, and those of their nodes.
         let mut seen = HashSet::new();
         joined.retain(|&(from, to)| seen.insert((from.min(to), from.max(to))));

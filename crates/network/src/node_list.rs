@@ -15,7 +15,7 @@ use crate::text::nearest;
 pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     let given = text.trim();
     // A name may begin or end with blanks.
-    for name in [text, given] {
+    for name in [Some(text), Some(given).filter(|given| *given != text)].into_iter().flatten() {
         if let Some(node) = node_named(network, name)? {
             return Ok(node);
         }

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use serde::Serialize;
 use wormcast_network::input::is_standard_input;
 use wormcast_network::text::did_you_mean;
-use wormcast_network::{FileFormat, Network, TopologySpec};
+use wormcast_network::{FileFormat, MAX_FILE_BYTES, Network, TopologySpec};
 use wormcast_simulation::REPLAY_MAGIC;
 
 use crate::answer::Refusal;
@@ -285,8 +285,13 @@ pub(crate) fn wrong_network(path: &Path) -> Option<String> {
     if !OF_NETWORKS.contains(&&*ending) {
         return None;
     }
+    if path.metadata().ok()?.len() > MAX_FILE_BYTES {
+        return None;
+    }
     let (name, text) = (path.to_str()?, fs::read_to_string(path).ok()?);
-    FileFormat::of(name, &text).parse(name, &text).err().map(|error| error.to_string())
+    // Whatever is nothing else is taken for a list of edges.
+    let format = Some(FileFormat::of(name, &text)).filter(|format| *format != FileFormat::EdgeList)?;
+    format.parse(name, &text).err().map(|error| error.to_string())
 }
 
 /// The tables that a file has by its first lines.
@@ -301,7 +306,12 @@ fn tables_of(path: &Path) -> Option<Kind> {
     if begins(&["Multicast mlids"]) || begins(&["Switch 0x"]) && lines.next()?.contains("Out Port(s)") {
         return Some(Kind::MulticastTables);
     }
-    begins(&["Unicast lids", "dump_ucast_routes", "Switch 0x", "router "]).then_some(Kind::Tables)
+    // A router alone: BookSim's lines go on behind it.
+    let router = first.strip_prefix("router ").map(str::trim);
+    let is_alone =
+        |name: &str| name.bytes().all(|byte| byte.is_ascii_digit()) || name.starts_with('"') && name.ends_with('"');
+    let is_text = router.is_some_and(is_alone);
+    (is_text || begins(&["Unicast lids", "dump_ucast_routes", "Switch 0x"])).then_some(Kind::Tables)
 }
 
 /// Whether a TOML file has what experiments have, and manifests of other programs have not.
@@ -313,7 +323,7 @@ fn is_experiment(path: &Path) -> bool {
     })
 }
 
-/// Whether a file, whose ending says little, has a network in it: if it begins as only networks do, or is read as one and not large.
+/// Whether a file, whose ending says little, has a network in it: if it is read as one, or, where it is large or has an ending of networks, begins as they do.
 fn is_network(path: &Path) -> bool {
     const LOOKED_AT: usize = 1 << 16;
     let mut bytes = Vec::new();
@@ -325,10 +335,14 @@ fn is_network(path: &Path) -> bool {
         return false;
     }
     let name = path.to_str().unwrap_or_default();
-    // What begins so and is wrong has an error to be shown.
-    matches!(FileFormat::of("", &text), FileFormat::Fabric | FileFormat::Anynet)
-        || text.contains("<graphml")
-        || whole && FileFormat::of(name, &text).parse(name, &text).is_ok()
+    let looks =
+        || matches!(FileFormat::of("", &text), FileFormat::Fabric | FileFormat::Anynet) || text.contains("<graphml");
+    let is_read = || FileFormat::of(name, &text).parse(name, &text).is_ok();
+    // What has the ending of a network, and is wrong, has an error to be shown. Other texts may begin like one.
+    let of_networks = path
+        .extension()
+        .is_some_and(|ending| !["txt", "json", "xml"].iter().any(|other| ending.eq_ignore_ascii_case(other)));
+    if whole && !of_networks { is_read() } else { looks() || whole && is_read() }
 }
 
 #[cfg(test)]
@@ -503,12 +517,14 @@ mod tests {
             ("fdbs.dump", "Switch 0x0000000000200000\nLID    : Port : Hops : Optimal\n", Some(Kind::Tables)),
             ("opensm.dump", mcfdbs, Some(Kind::MulticastTables)),
             ("all.mfts", "Multicast mlids [0xc000-0xc3ff] of switch\n", Some(Kind::MulticastTables)),
+            ("anynet_list", "router 0 node 0 node 1 router 1\nrouter 1 node 2\n", None),
             ("LICENSE", "Permission is hereby granted\n", None),
             ("opensm-lid-matrix.dump", "Switch: guid 0x0000000000200000\n", None),
             ("groups", "0xc001: a;b\n", None),
         ] {
             assert_eq!(kind(name, text), (expected, None), "{name}");
         }
+        assert_eq!(kind("notes.txt", "Node 3 was replaced, and router 4 is to be\n").0, None);
         // Its view says what is wrong with it.
         assert_eq!(kind("n.net", "Switch 4 \"a\"\n[1] \"b\"[1]\n").0, Some(Kind::Network));
         let (none, wrong) = kind("n.json", "{\"nodes\": 3, \"edges\": []}");

@@ -186,7 +186,7 @@ fn enter(path: &Path) -> Result<(Folder, Option<String>), ServeError> {
         if there.is_file() && ["db", "sqlite"].iter().any(|store| ending.eq_ignore_ascii_case(store)) {
             return Err(wrong("it is not a result store: expected a file that `sweep` has written".to_owned()));
         }
-        let expected = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.fdbs`, `.mcfdbs`, `.tables`, or any that begin as OpenSM's)";
+        let expected = "it is not of a kind that the page shows; expected a folder, an experiment (`.toml`), a result store (`.db`), a recorded run (`.replay`), a network (`.graphml`, `.anynet`, `.topology`, `.edges`, or any that `topology` reads) or tables (`.lfts`, `.fdbs`, `.mcfdbs`, `.tables`, or in a `.dump` as OpenSM writes it)";
         let network = wrong_network(&real).map_or_else(String::new, |error| format!("; as a network: {error}"));
         return Err(wrong(format!("{expected}{network}")));
     }

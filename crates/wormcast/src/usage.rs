@@ -49,13 +49,19 @@ const SHORT: usize = 8;
 /// A value that begins like an option, behind an option that takes one.
 fn value_with_a_hyphen(unknown: &str, words: &[OsString]) -> Option<String> {
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-    let at = words.iter().position(|word| word.starts_with(unknown))?;
+    // Of letters behind one hyphen, the first is unknown.
+    let is_it =
+        |word: &&str| *word == unknown || unknown.len() == 2 && !word.starts_with("--") && word.starts_with(unknown);
+    let at = words.iter().position(is_it)?;
     let option = words.get(at.checked_sub(1)?)?.strip_prefix("--")?;
     let command = commands::command();
-    let takes = |argument: &clap::Arg| argument.get_long() == Some(option) && argument.get_action().takes_values();
-    let is_one = command.get_subcommands().any(|command| command.get_arguments().any(takes));
+    let needs_one = |argument: &clap::Arg| {
+        let least = argument.get_num_args().map_or(1, |range| range.min_values());
+        argument.get_long() == Some(option) && argument.get_action().takes_values() && least > 0
+    };
+    let own = command.get_subcommands().find(|command| words.contains(&command.get_name()))?;
     let value = words[at];
-    is_one.then(|| {
+    own.get_arguments().any(needs_one).then(|| {
         format!("unexpected argument '{value}': if it is the value of `--{option}`, write `--{option}={value}`")
     })
 }
@@ -81,9 +87,10 @@ pub(crate) fn explained(usage: &clap::Error, words: &[OsString]) -> Option<Strin
         let unknown = text(ContextKind::InvalidArg)?;
         let meant = usage.get(ContextKind::SuggestedArg).map(ToString::to_string);
         // What merely has some letters in common is not meant.
-        let unlike = || meant.is_some_and(|meant| nearest(unknown, [&*meant]).is_none());
-        return value_with_a_hyphen(unknown, words)
-            .or_else(|| of_another_command(unknown))
+        let unlike = || meant.as_ref().is_some_and(|meant| nearest(unknown, [&**meant]).is_none());
+        let is_meant = meant.as_ref().is_some_and(|meant| nearest(unknown, [&**meant]).is_some());
+        return of_another_command(unknown)
+            .or_else(|| if is_meant { None } else { value_with_a_hyphen(unknown, words) })
             .or_else(|| without_its_option(usage, unknown, words))
             .or_else(|| unlike().then(|| format!("unexpected argument '{unknown}'")));
     }

@@ -94,7 +94,7 @@ impl Store {
                 };
                 match row {
                     Ok(row) => with(row)?,
-                    // A row of a page that has been lost in part, or whose text is none.
+                    // A row of a page that has been lost in part, or whose text is not UTF-8.
                     Err(rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::Utf8Error(..)) => whole = false,
                     Err(error) if is_damage(&error) => break false,
                     Err(error) => return Err(fail(error)),

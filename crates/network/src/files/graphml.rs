@@ -222,8 +222,15 @@ impl Document {
                         return Err(format!("`directed` is `{other}`: expected `true` or `false`"));
                     }
                 };
-                self.open =
-                    Some(Open::Edge(Edge { ends, ports: [None; 2], delay: None, directed, line, number: None }));
+                self.open = Some(Open::Edge(Edge {
+                    ends,
+                    ports: [None; 2],
+                    delay: None,
+                    has_default_delay: false,
+                    directed,
+                    line,
+                    number: None,
+                }));
             }
             b"hyperedge" => return Err("hyperedges join more than two vertices, which links cannot".to_owned()),
             b"default" if self.key.is_some() => self.data = Some((String::new(), String::new())),
@@ -242,8 +249,14 @@ impl Document {
         let said = std::mem::take(&mut self.said);
         if let Some(open) = &mut self.open {
             let holds = |default: &&Key| default.domain == domain || matches!(default.domain.as_str(), "all" | "");
-            for default in self.defaults.iter().filter(holds).filter(|default| !said.contains(&default.about)) {
+            // An element's own name is more than a label by default.
+            let is_said =
+                |about: &String| said.contains(about) || about == "label" && said.iter().any(|own| own == "name");
+            for default in self.defaults.iter().filter(holds).filter(|default| !is_said(&default.about)) {
                 open.set(&default.about, &default.value)?;
+                if let (Open::Edge(edge), vertices::DELAY) = (&mut *open, &*default.about) {
+                    edge.has_default_delay = true;
+                }
             }
         }
         Ok(self.open.take())
@@ -442,8 +455,10 @@ mod tests {
                     <node id='h'/><edge source='r' target='s'/><edge source='r' target='s'><data key='d'>5</data></edge>\
                     EDGE</graph></graphml>";
         let of_node = "<edge source='r' target='h'/>";
-        // A delay is for links between routers alone, and a default is one as well.
-        let refused = parse("x", &text.replace("EDGE", of_node)).unwrap_err().to_string();
+        // A delay is for links between routers alone, and a default is for them, too.
+        assert_eq!(parse("x", &text.replace("EDGE", of_node)).unwrap().nodes(), 1);
+        let own = of_node.replace("/>", "><data key='d'>2</data></edge>");
+        let refused = parse("x", &text.replace("EDGE", &own)).unwrap_err().to_string();
         assert!(refused.contains("`delay_cycles` is of links between routers"), "{refused}");
         let none = text.replace("EDGE", "").replace("<node id='h'/>", "");
         let network = parse("x", &none).unwrap();

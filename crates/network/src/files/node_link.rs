@@ -141,7 +141,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
                 )));
             }
         }
-        vertices.join(Edge { ends, ports, delay, directed, line, number: Some(index) }).map_err(error)?;
+        vertices
+            .join(Edge { ends, ports, delay, has_default_delay: false, directed, line, number: Some(index) })
+            .map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
 }
@@ -432,7 +434,9 @@ mod tests {
         );
         let wrong = read([first, second, edge(1, 3, [4, 1]), edge(1, 5, [7, 9])]).unwrap_err();
         assert!(
-            wrong.starts_with("x:6: edge 3: a port from `1` to `0` is another than on the way back, in line 4"),
+            wrong.starts_with(
+                "x:6: edge 3: a port, or that it has none, from `1` to `0` is another than on the way back, in line 4"
+            ),
             "{wrong}"
         );
         let half = pair(true, &[r#"{"source": 0, "target": 1}"#]).unwrap_err();

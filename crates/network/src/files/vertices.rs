@@ -87,6 +87,8 @@ pub(super) struct Edge {
     pub(super) ports: [Option<u32>; 2],
     /// The cycles that flits take, if the file says so.
     pub(super) delay: Option<u32>,
+    /// Whether it says so of all edges, and so of those of nodes, for which it means nothing.
+    pub(super) has_default_delay: bool,
     pub(super) directed: bool,
     pub(super) line: usize,
     /// Its place among the edges, if a line of the file may have many.
@@ -197,7 +199,7 @@ impl Vertices {
                     return Err(error(format!("nodes `{a}` and `{b}` are joined without a router")));
                 }
             };
-            if edge.delay.is_some() {
+            if edge.delay.is_some() && !edge.has_default_delay {
                 return Err(error(format!("`{DELAY}` is of links between routers: nodes take every flit at once")));
             }
             if attached[node as usize].replace(position).is_some() {
@@ -275,7 +277,7 @@ impl Vertices {
             };
             if let Some(back) = (0..self.edges.len()).find(is_back).map(|back| &self.edges[back]) {
                 let differs = delay.unwrap_or(1) != back.delay.unwrap_or(1);
-                let what = if differs { format!("`{DELAY}`") } else { "a port".to_owned() };
+                let what = if differs { format!("`{DELAY}`") } else { "a port, or that it has none,".to_owned() };
                 let problem = format!("{what} from `{b}` to `{a}` is another than on the way back, in line {line}");
                 return Err((back.line, back.told(problem)));
             }

@@ -244,7 +244,7 @@ fn doubts(subject: &Subject, given: &Given) -> Vec<String> {
         Subject::Tables { file, tables, multicasts, .. } => {
             let of_groups = multicasts.as_ref().map(|multicasts| {
                 let file = given.get("multicast_tables").unwrap_or_default();
-                multicasts.doubts(file)
+                multicasts.doubts(file).into_iter().chain(multicasts.silence())
             });
             tables.doubt(file).into_iter().chain(of_groups.into_iter().flatten()).collect()
         }

@@ -140,3 +140,43 @@ fn groups_without_a_level_are_counted() {
     assert_eq!((&hosts["lanes"]["without_level"], &all["lanes"]["without_level"]), (&members.into(), &0.into()));
     assert_eq!((&hosts["deadlock_free"], &all["deadlock_free"]), (&true.into(), &false.into()));
 }
+
+/// A router's name is that of its only node: members are nodes, and switches where nobody else is called so.
+#[test]
+fn members_are_hosts_before_they_are_switches() {
+    let zoo = r#"{"nodes":[{"id":0,"label":"Zurich"},{"id":1,"label":"Bern"},{"id":2,"label":"Basel"}],
+        "edges":[{"source":0,"target":1},{"source":1,"target":2},{"source":2,"target":0}]}"#;
+    let folder = Folder::with(&[("zoo.json", zoo), ("groups", "0xc001: Zurich;Bern\n")]);
+    folder.run(&["routing", "--topology=zoo.json", "--routing=up-down", "--export=zoo.lfts"]);
+    let given = ["routing", "--topology=zoo.json", "--tables=zoo.lfts", "--multicast-trees=opensm", "--groups=groups"];
+    let run = folder.run(&[&given[..], &["--format=json"]].concat());
+    assert_eq!((run.code, &*run.stderr), (0, ""));
+    let said: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(said["groups"][0]["members"], serde_json::json!(["Zurich", "Bern"]));
+    // Where they are switches, nobody sends, which is told.
+    let fabric = fabric();
+    fabric.write("groups", b"0xc001: rack1;rack2\n");
+    let tables = ["routing", "--topology=fabric.net", "--tables=fabric-updn.lfts", "--multicast-tables=fabric.mcfdbs"];
+    let run = fabric.run(&[&tables[..], &["--groups=groups"]].concat());
+    assert!(run.stderr.contains("members of 0xc001 are switches alone, which are not taken to send"), "{}", run.stderr);
+}
+
+/// A run delivers to hosts: a tree that ends at a switch which is a member is refused as that.
+#[test]
+fn runs_do_not_deliver_to_switches() {
+    let folder = fabric();
+    folder.write("groups", b"0xc001: host1;host3;rack5\n");
+    folder.write("pair", b"0xc001: host1;host3;rack2\n");
+    let built = |groups: &str| {
+        let tables = ["routing", "--topology=fabric.net", "--tables=fabric-updn.lfts", "--multicast-trees=opensm"];
+        let export = ["--groups", groups, "--export-multicast=own.mcfdbs"];
+        assert_eq!(folder.run(&[&tables[..], &export].concat()).code, 0);
+        let plan = ["plan", "--topology=fabric.net", "--algorithm=tables", "--source=host1", "--destinations=host3"];
+        let options = ["--option=tables=fabric-updn.lfts", "--option=multicast_tables=own.mcfdbs"];
+        folder.run(&[&plan[..], &options].concat())
+    };
+    let said = built("groups").bad_input();
+    assert!(said.contains("end in rack5, which is a member itself, and worms deliver to nodes alone"), "{said}");
+    // Beside a host that is reached there, it makes no difference.
+    assert_eq!(built("pair").code, 0);
+}

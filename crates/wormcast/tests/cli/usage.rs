@@ -216,3 +216,17 @@ fn the_version_is_the_package_version_with_its_commit() {
         _ => assert_eq!(commit, ""),
     }
 }
+
+/// What Clap proposes, `-- -x`, would be an argument of its own.
+#[test]
+fn values_that_begin_with_a_hyphen() {
+    let folder = Folder::with(&[]);
+    let said = |arguments: &[&str]| folder.run(arguments).bad_input();
+    let name = said(&["sweep", "a.toml", "--name", "-x"]);
+    assert!(name.contains("if it is the value of `--name`, write `--name=-x`"), "{name}");
+    // A typing error, and an option that needs no value.
+    let near = said(&["routing", "--topology=mesh:4x4", "--routing", "--fromat", "json"]);
+    assert!(!near.contains("if it is the value"), "{near}");
+    let none = said(&["routing", "--topology=mesh:4x4", "--routing=e-cube", "--sample", "--xyz"]);
+    assert!(!none.contains("if it is the value"), "{none}");
+}

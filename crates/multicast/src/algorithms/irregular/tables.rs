@@ -211,7 +211,9 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool
     let label = |node: NodeId| network.node_label(node);
     let node = |&target: &Target| if let Target::Node(node) = target { Some(node) } else { None };
     let first = |targets: &[Target]| targets.iter().find_map(node).map(label);
-    for (index, report) in groups.reports(None).into_iter().enumerate() {
+    let all = groups.groups().iter().map(MulticastGroup::members);
+    let groups = groups.clone().of_nodes();
+    for ((index, report), all) in groups.reports(None).into_iter().enumerate().zip(all) {
         let group = format!("group {:#06x}", report.mlid);
         let wrong = |problem: String| Err((false, format!("{group}: {problem}")));
         let wrong_members = |problem: String| Err((true, format!("{group}: {problem}")));
@@ -246,11 +248,13 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool
             }
             let dead_end = tree.branches.iter().zip(goes_on).find(|((.., delivers), on)| delivers.is_empty() && !on);
             if let Some(((channel, ..), _)) = dead_end {
-                let router = network.router_label(network.to(*channel));
-                return wrong(format!(
-                    "packets of {} end in {router}, where no node is a member: its tree has to be pruned",
-                    label(member)
-                ));
+                let (at, router) = (network.to(*channel), network.router_label(network.to(*channel)));
+                let what = if all.contains(&Target::Router(at)) {
+                    "which is a member itself, and worms deliver to nodes alone: leave it out of the group, and its tree"
+                } else {
+                    "where no node is a member: its tree has to be pruned"
+                };
+                return wrong(format!("packets of {} end in {router}, {what}", label(member)));
             }
         }
     }

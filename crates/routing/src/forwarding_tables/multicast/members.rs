@@ -1,6 +1,7 @@
 //! The file of members of groups.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use wormcast_network::input::input_name;
 use wormcast_network::text::nearest;
@@ -24,10 +25,12 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn new(fabric: &'a Network, unicasts: &'a ForwardingTables) -> Self {
+    /// Those of a network, which has names of its own for nodes where its fabric may have made some up: a router's name is that of its only node.
+    fn new(network: &'a Network, fabric: &'a Network, unicasts: &'a ForwardingTables) -> Self {
         let mut nodes: HashMap<&str, Vec<NodeId>> = HashMap::new();
         for node in fabric.node_ids() {
-            if let Some(name) = fabric.node_name(node) {
+            let (own, made) = (network.node_name(node), fabric.node_name(node));
+            for name in own.into_iter().chain(made.filter(|_| made != own)) {
                 nodes.entry(name).or_default().push(node);
             }
         }
@@ -134,7 +137,7 @@ impl MulticastTables {
     /// If the network does not fit into a fabric.
     pub fn members_text(&self, unicasts: &ForwardingTables) -> Result<String, TablesError> {
         let fabric = as_fabric(&self.network)?;
-        let names = Names::new(&fabric, unicasts);
+        let names = Names::new(&self.network, &fabric, unicasts);
         let label = |&target: &Target| {
             let (name, guid) = match target {
                 Target::Node(node) => (fabric.node_name(node), fabric.node_guid(node)),
@@ -161,8 +164,9 @@ impl MulticastTables {
     /// If the text is not of this form, or names what the network does not have.
     pub fn with_members(mut self, unicasts: &ForwardingTables, path: &str, text: &str) -> Result<Self, TablesError> {
         let file = TablesContext { path, expected: GROUPS_EXPECTED };
-        let fabric = as_fabric(&self.network)?;
-        let names = Names::new(&fabric, unicasts);
+        let network = Arc::clone(&self.network);
+        let fabric = as_fabric(&network)?;
+        let names = Names::new(&network, &fabric, unicasts);
         let mut known: BTreeMap<u16, (usize, Vec<Target>)> = BTreeMap::new();
         for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             let content = content.trim();

@@ -189,6 +189,28 @@ impl MulticastTables {
         self.doubt.iter().cloned().chain(lacks).collect()
     }
 
+    /// These for nodes alone, without the switches that are members.
+    #[must_use]
+    pub fn of_nodes(mut self) -> Self {
+        for group in &mut self.groups {
+            let is_node = |member: &Target| matches!(member, Target::Node(_));
+            group.members = group.members.take().map(|members| members.into_iter().filter(is_node).collect());
+            group.masks.values_mut().for_each(|mask| mask.own = false);
+        }
+        self
+    }
+
+    /// What is to be said of groups whose members are switches alone, if there are any.
+    pub fn silence(&self) -> Option<String> {
+        let is_silent = |group: &&MulticastGroup| group.senders().is_empty() && !group.members().is_empty();
+        let mut silent = self.groups.iter().filter(is_silent).map(|group| format!("{:#06x}", group.mlid)).peekable();
+        silent.peek()?;
+        let names = first_of(&silent.collect::<Vec<_>>());
+        Some(format!(
+            "members of {names} are switches alone, which are not taken to send: no packet of such a group is followed"
+        ))
+    }
+
     /// The switches at whose end a link is not in the tables of a group, though it is at its other end: packets of the group come there, and none go back. In
     /// trees as subnet managers build them there are none, so the tables may be cut. By group and switch, each once.
     pub fn one_sided(&self) -> Vec<(u16, RouterId)> {

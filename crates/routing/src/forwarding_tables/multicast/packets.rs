@@ -216,8 +216,9 @@ impl<'a> Packets<'a> {
             furthest.is_some() && place.is_ok_and(|place| reached[place].1 == furthest)
         };
         let needs_none = senders.is_empty() || members.len() == 1;
-        let missing: Vec<Target> =
-            members.iter().copied().filter(|&member| !needs_none && !is_reached(member)).collect();
+        let only = alone(&senders);
+        let lacks = |&member: &Target| !needs_none && !is_reached(member) && Some(member) != only;
+        let missing: Vec<Target> = members.iter().copied().filter(lacks).collect();
         let strangers =
             reached.iter().filter(|(target, tree)| sending.contains(tree) && members.binary_search(target).is_err());
         let strangers = strangers.map(|&(target, _)| target).collect();
@@ -254,6 +255,7 @@ impl<'a> Packets<'a> {
         let mut furthest: Option<(usize, HashSet<Target>)> = None;
         let senders = self.senders();
         let needs_none = senders.is_empty() || members.len() == 1;
+        let only = alone(&self.group.senders());
         for sender in senders {
             let mut got: HashMap<Target, u32> = HashMap::new();
             let mut deliver =
@@ -292,7 +294,8 @@ impl<'a> Packets<'a> {
             }
         }
         let reached = furthest.map(|(_, reached)| reached).unwrap_or_default();
-        report.missing = members.into_iter().filter(|member| !reached.contains(member) && !needs_none).collect();
+        let lacks = |&member: &Target| !needs_none && !reached.contains(&member) && Some(member) != only;
+        report.missing = members.into_iter().filter(lacks).collect();
         report.connected &= report.missing.is_empty();
         report.doubled = sorted(doubled);
         report.strangers = sorted(strangers);
@@ -322,6 +325,11 @@ impl<'a> Packets<'a> {
         }
         None
     }
+}
+
+/// The sender, if there is one alone: nobody sends to it.
+fn alone(senders: &[NodeId]) -> Option<Target> {
+    if let [only] = senders { Some(Target::Node(*only)) } else { None }
 }
 
 fn sorted(targets: HashSet<Target>) -> Vec<Target> {

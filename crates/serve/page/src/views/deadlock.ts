@@ -239,7 +239,7 @@ export function deadlock(page: Page, first: Query): View {
       })));
       parts.push(h("div", { class: "row-of" }, button(moving ? "Stop" : "Animate", () => { moving = !moving; show(); }), button("Step", () => { moving = false; show(); stepTo(beat + 1); })));
     }
-    if (analysis.warning) parts.push(h("p", { class: "quiet" }, analysis.warning));
+    if (analysis.warning) parts.unshift(problem(new Error(analysis.warning)));
     const entries: [string, Child][] = [];
     if (analysis.tables) entries.push(["undelivered", `${figure(analysis.tables.undelivered_pairs)} of ${figure(analysis.tables.pairs)}`], ["missing entries", figure(analysis.tables.missing_count)]);
     if (analysis.connected !== null) entries.push(["connected", analysis.connected ? "yes" : "no"]);

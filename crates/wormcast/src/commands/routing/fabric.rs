@@ -42,8 +42,8 @@ pub(super) struct FabricArguments {
     /// The torus as `torus-2QoS` reads it, for `--multicast-trees opensm-torus`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "multicast_trees")]
     torus_config: Option<String>,
-    /// The members of groups, a group a line, as `0xc001: H1;H2`: names, identifiers (`0x…`) or addresses. By default all nodes that
-    /// the multicast tables deliver to.
+    /// The members of groups, a group a line, as `0xc001: H1;H2`: names, identifiers (`0x…`) or addresses, of hosts, or of switches
+    /// that get packets themselves. By default all that the multicast tables deliver to.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "groups_of")]
     groups: Option<String>,
     /// How the packets of groups branch: `packets` (stored whole, each copy goes on by itself, as in InfiniBand switches), `lockstep`, or `ibdmchk`
@@ -140,6 +140,7 @@ impl FabricArguments {
             Some(groups) => read_members(read, tables, groups).map_err(Failure::bad_input)?,
             None => read,
         };
+        read.silence().iter().for_each(|silence| Failure::warn(silence));
         let Some(how) = self.multicast_trees else { return Ok(Some(read)) };
         let by_matrix = [Trees::Opensm, Trees::OpensmSssp, Trees::OpensmNue].contains(&how);
         if self.lid_matrix.is_some() && !by_matrix {

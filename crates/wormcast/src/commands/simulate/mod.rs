@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     /// standard output.
     #[arg(long, value_name = "FILE")]
     channels: Option<PathBuf>,
-    /// Write what the buffers of buffered switches hold, in every 64th cycle or until the next line, as CSV: cycle,switch,flits; `-`: to standard output.
+    /// Write what the buffers of buffered switches hold, in every 64th cycle, or where nothing moves until the switch's next line, as CSV: cycle,switch,flits; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     buffers: Option<PathBuf>,
     /// Write all worms in the network when the run ends, with what each holds, what it waits for and since when, which worm has that, and
