@@ -132,7 +132,7 @@ def test_what_is_no_number_and_no_node_is_told():
         (lambda: wc.Experiment({"title": "\ud800"}), "half a character is missing"),
         (lambda: wc.Network.from_networkx(nx.DiGraph([(0, 1), (1, 2)])), "the graph is no network: edge 0: the directed edge from `0` to `1` has none back"),
         (lambda: wc.Network.from_networkx(nx.DiGraph([(0, 1), (1, 2)])), "`graph.to_undirected..` has both ways of every edge"),
-        (lambda: wc.Network.from_networkx(nx.Graph([(0, 0)])), "the graph is no network: `0` is joined to itself"),
+        (lambda: wc.Network.from_networkx(nx.Graph([(0, 0)])), "the graph is no network: edge 0: `0` is joined to itself"),
         (lambda: wc.Network.from_networkx([(0, 1)]), "found list; expected a graph of NetworkX"),
         (lambda: mesh.save("x.edges"), "x.edges: expected a name that ends in"),
         (lambda: mesh.save("x.png"), "x.png: expected a name that ends in"),
