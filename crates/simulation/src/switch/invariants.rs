@@ -116,8 +116,8 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 return self.packets[packet].flits;
             };
             let (flits, missing) = (self.packets[packet].flits, self.inputs[input as usize].left);
-            // A header chunk that is still copied has not left the FIFO; its first copy may be read and gone.
-            if missing == flits { flits.min(self.config.chunk_flits) } else { flits - missing }
+            // A header chunk that is still copied has not left the FIFO; its first copy may be read and gone. A branch may have fewer flits than what comes in.
+            if missing >= flits { flits.min(self.config.chunk_flits) } else { flits - missing }
         };
         let line = &self.lines[output];
         if line.source == Source::Register {
