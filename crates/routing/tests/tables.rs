@@ -389,7 +389,7 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
     assert_eq!(parse_lfts(&network, "dump", other).unwrap().entries(), 1);
     // It counts entries; the largest address is what OpenSM writes.
     let lost = parse_lfts(&network, "dump", &other.replace("1 valid", "5 valid")).unwrap_err().to_string();
-    assert!(lost.starts_with("dump:5: the table that begins in line 1 has 1 entries, not 5"), "{lost}");
+    assert!(lost.starts_with("dump:5: the table that begins in line 1 has 1 entry, not 5"), "{lost}");
     assert_eq!(parse_lfts(&network, "dump", &other.replace("1 valid", "5")).unwrap().entries(), 1);
 
     let message = |text: &str| parse_lfts(&network, "dump", text).unwrap_err().to_string();

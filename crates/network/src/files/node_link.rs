@@ -429,14 +429,14 @@ mod tests {
         }
         let wrong = read([first.clone(), second.clone(), edge(1, 3, [4, 1]), edge(1, 6, [3, 2])]).unwrap_err();
         assert!(
-            wrong.starts_with("x:6: edge 3: `delay_cycles` from `1` to `0` is another than on the way back, in line 4"),
+            wrong.starts_with(
+                "x:6: edge 3: the `delay_cycles` from `1` to `0` must be the same as on the way back, in line 4"
+            ),
             "{wrong}"
         );
         let wrong = read([first, second, edge(1, 3, [4, 1]), edge(1, 5, [7, 9])]).unwrap_err();
         assert!(
-            wrong.starts_with(
-                "x:6: edge 3: a port, or that it has none, from `1` to `0` is another than on the way back, in line 4"
-            ),
+            wrong.starts_with("x:6: edge 3: the ports from `1` to `0` must be the same as on the way back, in line 4"),
             "{wrong}"
         );
         let half = pair(true, &[r#"{"source": 0, "target": 1}"#]).unwrap_err();

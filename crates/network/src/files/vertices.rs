@@ -277,8 +277,8 @@ impl Vertices {
             };
             if let Some(back) = (0..self.edges.len()).find(is_back).map(|back| &self.edges[back]) {
                 let differs = delay.unwrap_or(1) != back.delay.unwrap_or(1);
-                let what = if differs { format!("`{DELAY}`") } else { "a port, or that it has none,".to_owned() };
-                let problem = format!("{what} from `{b}` to `{a}` is another than on the way back, in line {line}");
+                let what = if differs { format!("the `{DELAY}`") } else { "the ports".to_owned() };
+                let problem = format!("{what} from `{b}` to `{a}` must be the same as on the way back, in line {line}");
                 return Err((back.line, back.told(problem)));
             }
             let problem = format!("the directed edge from `{a}` to `{b}` has none back: channels come in pairs");

@@ -45,6 +45,11 @@ pub enum Target {
 }
 
 impl Target {
+    /// The node, if it is one.
+    pub fn node(self) -> Option<NodeId> {
+        if let Self::Node(node) = self { Some(node) } else { None }
+    }
+
     /// The router that it is at, or is.
     pub(crate) fn router(self, network: &Network) -> RouterId {
         match self {

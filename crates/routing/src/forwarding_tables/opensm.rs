@@ -482,7 +482,8 @@ impl Ends {
             _ => {
                 let number = number.chars().take(64).collect::<String>();
                 Err(format!(
-                    "the table that begins in line {line} has {entries} entries, not {number}: is something missing?"
+                    "the table that begins in line {line} has {}, not {number}: is something missing?",
+                    entries_of(entries)
                 ))
             }
         }
@@ -492,6 +493,11 @@ impl Ends {
     fn missing(&self) -> Option<usize> {
         self.unended.or(self.open.as_ref().map(|open| open.line))
     }
+}
+
+/// A number of entries in words.
+pub(super) fn entries_of(count: u64) -> String {
+    format!("{count} entr{}", if count == 1 { "y" } else { "ies" })
 }
 
 /// That a switch has a port of this number, if its file says how many there are.

@@ -23,7 +23,7 @@ pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(
 /// [`Turnaround`] with the preferred channel up only.
 pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround-deterministic",
-    "one channel: on the way up the right port straight on, or where it starts the one of the destination",
+    "one channel: up straight on, but out of its first switch as the destination decides",
     TURNAROUND.needs,
     |network, _| Ok(Box::new(Turnaround::new(network, Adaptivity::First)?)),
 );

@@ -209,8 +209,7 @@ fn check_unicasts(network: &Network, tables: &ForwardingTables) -> Result<(), St
 /// Whether messages to groups get to all nodes that are members, once, and to no others. An error says whether it is about who the members are.
 fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool, String)> {
     let label = |node: NodeId| network.node_label(node);
-    let node = |&target: &Target| if let Target::Node(node) = target { Some(node) } else { None };
-    let first = |targets: &[Target]| targets.iter().find_map(node).map(label);
+    let first = |targets: &[Target]| targets.iter().find_map(|target| target.node()).map(label);
     let all = groups.groups().iter().map(MulticastGroup::members);
     let groups = groups.clone().of_nodes();
     for ((index, report), all) in groups.reports(None).into_iter().enumerate().zip(all) {
@@ -232,7 +231,7 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool
         if !report.connected {
             return wrong("the packets of some member do not get to all others".to_owned());
         }
-        let members: Vec<NodeId> = report.members.iter().filter_map(node).collect();
+        let members = groups.groups()[index].senders();
         if members.len() < 2 {
             continue;
         }
@@ -250,7 +249,7 @@ fn check_groups(network: &Network, groups: &MulticastTables) -> Result<(), (bool
             if let Some(((channel, ..), _)) = dead_end {
                 let (at, router) = (network.to(*channel), network.router_label(network.to(*channel)));
                 let what = if all.contains(&Target::Router(at)) {
-                    "which is a member itself, and worms deliver to nodes alone: leave it out of the group, and its tree"
+                    "which is a member itself, and worms deliver to nodes alone: leave it out of the group and its tree"
                 } else {
                     "where no node is a member: its tree has to be pruned"
                 };

@@ -8,7 +8,7 @@ use wormcast_network::input::input_name;
 use wormcast_network::{MAX_FILE_BYTES, Network, RouterId, as_fabric};
 
 use super::{Mask, MulticastGroup, MulticastTables};
-use crate::forwarding_tables::opensm::{Identities, check_port, hexadecimal_after, output, quoted_name};
+use crate::forwarding_tables::opensm::{Identities, check_port, entries_of, hexadecimal_after, output, quoted_name};
 use crate::forwarding_tables::{Output, TablesContext, TablesError, text_of};
 
 const EXPECTED: &str = "multicast tables as OpenSM writes them to `opensm.mcfdbs` (`Switch 0x…`, then lines such as `0xC001 : 0x001  0x002`), \
@@ -214,7 +214,10 @@ impl Signs {
             && number.parse() != Ok(entries)
         {
             let number = number.chars().take(64).collect::<String>();
-            self.found(line, format!("the table that begins in line {first} has {entries} entries, not {number}"));
+            self.found(
+                line,
+                format!("the table that begins in line {first} has {}, not {number}", entries_of(entries)),
+            );
         }
     }
 
