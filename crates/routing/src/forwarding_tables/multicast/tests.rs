@@ -282,15 +282,18 @@ fn errors_name_file_line_and_what_is_wrong() {
 fn members_are_read_back() {
     use wormcast_network::{NetworkBuilder, NodeDetails};
     let [ring, mesh, plain] = ["ring:6", "mesh:3x3", "ring:6"].map(|spec| spec.parse::<TopologySpec>().unwrap());
-    let mut builder = NetworkBuilder::new("named");
-    let routers = [0, 1, 2].map(|at| builder.router(&format!("r{at}")).unwrap());
-    for (router, name) in [(0, "x"), (0, "x"), (0, "r1"), (1, "rack a;1"), (1, " 2 "), (2, "7"), (2, "0x1"), (2, "h")] {
-        builder.node(routers[router], NodeDetails { name: name.to_owned(), ..NodeDetails::default() }).unwrap();
-    }
-    builder.link(routers[0], routers[1]).unwrap();
-    builder.link(routers[1], routers[2]).unwrap();
+    let named = |first: &str| {
+        let mut builder = NetworkBuilder::new("named");
+        let routers = [0, 1, 2].map(|at| builder.router(&format!("r{at}")).unwrap());
+        for (router, name) in [(0, first), (0, "x"), (1, "rack a;1"), (1, " 2 "), (2, "7"), (2, "0x1"), (2, "h")] {
+            builder.node(routers[router], NodeDetails { name: name.to_owned(), ..NodeDetails::default() }).unwrap();
+        }
+        builder.link(routers[0], routers[1]).unwrap();
+        builder.link(routers[1], routers[2]).unwrap();
+        builder.build().unwrap()
+    };
     let fabric = FileFormat::Fabric.parse("ring", &NetworkIbsim(&plain.build().unwrap()).to_string()).unwrap();
-    for network in [ring.build().unwrap(), mesh.build().unwrap(), builder.build().unwrap(), fabric] {
+    for network in [ring.build().unwrap(), mesh.build().unwrap(), named("y"), named("x"), fabric] {
         let relation = UP_DOWN.make(&network, &RoutingOptions::default()).unwrap();
         let without = choose_tables(relation.as_ref(), true).unwrap().tables;
         let dump = crate::forwarding_tables::NetworkLfts::new(&without).unwrap().to_string();
